@@ -50,6 +50,7 @@ COMMANDS = (
     "live",
     "copies",
     "sessions",
+    "twin",
 )
 LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")  # the commands of the module ``live``
 COPIES = ("snapshot", "restore", "fork")  # the commands of the module ``copies``

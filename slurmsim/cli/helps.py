@@ -7,8 +7,8 @@ GROUPS = {
     "its results": ("report", "compare", "why", "validate", "efficiency", "fidelity"),
     "questions": ("whatif", "sweep", "arena", "strategy"),
     "a live cluster": (
-        "up", "down", "status", "shell", "env", "as", "clock", "calls", "web", "inject", "snapshot", "restore", "fork",
-        "record", "replay",
+        "up", "twin", "down", "status", "shell", "env", "as", "clock", "calls", "web", "inject", "snapshot", "restore",
+        "fork", "record", "replay",
     ),
     "research": ("policies", "predictors", "new", "dispatch", "parm", "bench"),
 }  # fmt: skip
@@ -41,6 +41,7 @@ HELPS = {
     "inject": "faults on request: slurmsim inject timeout command=sbatch every=3",
     "web": "a page to watch the live cluster",
     "up": "start a live cluster: sbatch, squeue … answer as on a real one",
+    "twin": "a live cluster made of what a real one's own commands print",
     "down": "stop the live cluster; its state stays",
     "status": "what the live cluster is doing",
     "shell": "a shell with the live cluster's commands on PATH",

@@ -196,6 +196,7 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.calibrate",
             "slurmsim.upgrade",
             "slurmsim.whatif",
+            "slurmsim.twin",
             "slurmsim.papers",
         ),
         ALL,

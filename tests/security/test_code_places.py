@@ -85,6 +85,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/sim/sources.py": {"load": "the entry point `streams`"},
     "slurmsim/slurmctld/processes/solver.py": {"create_subprocess_exec": OWN_CHILD},
     "slurmsim/slurmctld/server/metrics_port.py": {"subprocess": OWN_CHILD},
+    "slurmsim/twin/collect.py": {"subprocess": "sh and the script of the package, which runs Slurm's commands on PATH"},
     "slurmsim/slurmd/script_runner.py": {"subprocess": f"{OWN_CHILD}; the owner's own triggers (strigger)"},
     "slurmsim/slurmd/supervisor.py": {
         "execve": "the batch script of a job that the owner may run (docs/security.md)",

@@ -35,6 +35,8 @@ class Streams(Protocol):
 class LiveNetwork(Network):
     """The network with live records beside the core's jobs."""
 
+    told_whole = False  # the past is told by who knows all of it: no timer is needed, and no job is forgotten in it
+
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
         changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], int],
@@ -63,6 +65,10 @@ class LiveNetwork(Network):
     def advance(self, now: int) -> None:
         """As the network's; jobs are forgotten in between, behind all else of their instant."""
         env, forgetting = self.env, self._forgetting
+        if self.told_whole:
+            if env.now < now:
+                env.run(until=now)
+            return
         while (following := env.peek()) <= now or forgetting.next <= now:
             self.happened += 1
             due = forgetting.next
@@ -95,10 +101,18 @@ class LiveNetwork(Network):
 
     # -- decisions of a journal -------------------------------------------------------------------------------------
 
-    def follow(self) -> None:
-        """From now on only the journal says, by `act`, which jobs start and end."""
-        self.followed = True
+    def follow(self, *, whole: bool = False) -> None:
+        """From now on only the journal says, by `act`, which jobs start and end.
+
+        `whole`: it is no journal but a past of which all is known, until `decide`.
+        """
+        self.followed, self.told_whole = True, whole
         self.controller.state.time_limits.enforced = False
+
+    def _arm(self, now: int) -> None:
+        """As the network's; a past that is told whole wakes the controller by its own facts alone."""
+        if not self.told_whole:
+            super()._arm(now)
 
     def _step(self, now: int, facts: list[Fact]) -> list[Action]:
         if self.streams is not None:
@@ -124,7 +138,7 @@ class LiveNetwork(Network):
         """From `now` on the controller decides by itself again."""
         self.advance(now)
         self.happened += 1
-        self.followed = False
+        self.followed = self.told_whole = False
         self.controller.state.time_limits.enforced = True
         for _, _, job in list(self.controller.state.running):
             self._start_timer(job, self._to_go(job) if self._watts is None else self._run_time(job))

@@ -219,9 +219,9 @@ def never_ran(core: Job) -> bool:
 
 
 def _placed(row: Row, cluster: LiveCluster) -> list[list[Any]]:
-    """Nodes with the CPUs and memory it has on them, equal ones together."""
+    """Nodes with the CPUs and memory it has, or had until it ended, on them, equal ones together."""
     core = row.core
-    if core.alloc is None or core.state not in _RAN:
+    if core.alloc is None:
         return []
     table = cluster.controller.state.table
     mem, no_gres = core.alloc.mem, "(null)" if core.alloc.gres else ""

@@ -304,12 +304,14 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "owner": _owner,
     "mcs_label": lambda i, c: None,
     "partitions": lambda i, cluster: ",".join(p.name for p in cluster.controller.state.partitions if p.mask >> i & 1),
-    "boot_time": lambda i, c: 0 if _registers(i, c) or not _known(i, c) else c.network.start_time - 3600,
+    "boot_time": lambda i, c: (
+        0 if _registers(i, c) or not _known(i, c) else kept(i, c, "boot_time") or c.network.start_time - 3600
+    ),
     "slurmd_start_time": lambda i, c: kept(i, c, "slurmd_start_time") or c.network.start_time if _known(i, c) else 0,
     "last_busy": _last_busy,
     "version": lambda i, c: c.version if _has_told(i, c) else None,
     "arch": lambda i, c: "x86_64" if _known(i, c) else None,
-    "os": lambda i, c: "Linux KERNEL #1 SMP" if _known(i, c) else None,
+    "os": lambda i, c: kept(i, c, "os") or "Linux KERNEL #1 SMP" if _known(i, c) else None,
     "tres_fmt_str": _capacity,
     "alloc_tres_fmt_str": _given,
     "cap_watts": _cap_watts,

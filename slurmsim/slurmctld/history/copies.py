@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -131,19 +131,34 @@ def _make(
         "id": secrets.token_hex(8), "jobs": "simulate", "mode": mode or (RUNNING if was == REAL else was),
         "rate": float(header["rate"] if rate is None else rate),
     }  # fmt: skip
+    now = int(about["now"])
+    _begin(folder, header, now, again, writer=str(about["writer"]), rows=int(about["rows"]))
+    return Copied(now, n_real)
+
+
+def write_folder(folder: Path, header: dict[str, Any], now: int, tables: Iterable[dict[str, Any]]) -> None:
+    """Write a cluster that was made in this process, without rows of ended jobs, to a `folder` that is held.
+
+    `header` has the texts of its configuration and its `id`. Raises ConfigError, OutputError.
+    """
+    _write_texts(folder, header["texts"])
+    RecordStore(folder / ACCOUNTING).close()
+    _begin(folder, header, now, tables, writer=OURS, rows=0)
+
+
+def _begin(
+    folder: Path, header: dict[str, Any], now: int, tables: Iterable[dict[str, Any]], *, writer: str, rows: int
+) -> None:
+    """Write a snapshot of `tables`, and a journal that stands on it and begins at `now`."""
     written = folder / f"{SNAPSHOT}0"
-    crc = snapshot_file.write(
-        written, {"writer": about["writer"], "journal": header["id"], "after": 0, "rows": about["rows"]}, again
-    )
+    crc = snapshot_file.write(written, {"writer": writer, "journal": header["id"], "after": 0, "rows": rows}, tables)
     journal = Journal(folder / JOURNAL)
     try:
         journal.begin({**header, "snapshot": {"file": written.name, "crc": crc}})
-        now = int(about["now"])
         journal.append([now, "clock", header["owner"], "", {"now": now, "mode": header["mode"],
                                                             "rate": header["rate"]}])  # fmt: skip
     finally:
         journal.close()
-    return Copied(now, n_real)
 
 
 def _write_texts(folder: Path, texts: Mapping[str, str]) -> None:

@@ -1,0 +1,75 @@
+"""``slurmsim twin collect | load``: a live cluster made of what a real one's own commands print."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from slurmsim.cli.terminal import show
+from slurmsim.errors import ConfigError
+from slurmsim.releases import RELEASES
+from slurmsim.twin.collect import DAYS, MOST_DAYS, collect, script
+
+DESCRIPTION = """A twin of a real cluster. `collect` asks its commands, which only read, and writes their answers into a
+folder. `load` makes a live cluster of that second of such a folder or tar, its clock frozen, and lists what the answers
+lack. squeue, scontrol, fork, why and the rest take it as any other (docs/twin.md)."""
+
+
+def add_options(p: argparse.ArgumentParser) -> None:
+    below = p.add_subparsers(metavar="ACTION", dest="action", required=True)
+    asks = below.add_parser(
+        "collect", help="ask the cluster that the commands on PATH talk to, or print the script that does"
+    )
+    asks.add_argument("folder", metavar="FOLDER", nargs="?", type=Path, help="where the answers go; must not exist")
+    asks.add_argument("--print", action="store_true", dest="printed", help="print the script, to run elsewhere")
+    asks.add_argument("--days", type=int, default=DAYS, metavar="N", help=f"days of sacct records (default {DAYS})")
+    makes = below.add_parser("load", help="make the live cluster of that second")
+    makes.add_argument("dump", metavar="DUMP", type=Path, help="folder or tar of answers")
+    makes.add_argument("--state", metavar="DIR", type=Path, required=True, help="the new cluster's folder")
+    add_reading(makes)
+    makes.add_argument("--json", action="store_true", help="print what was found as JSON")
+
+
+def add_reading(p: argparse.ArgumentParser) -> None:
+    """Add the options of whatever reads a dump."""
+    p.add_argument("--slurm-version", metavar="REL", choices=RELEASES, help="be like that release, not the dump's own")
+    p.add_argument("--run-times", metavar="FILE", type=Path,
+                   help="CSV job,seconds[,exit]: how long jobs run; all others run to their limits")  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the action. Raises SlurmSimError."""
+    return _collect(args) if args.action == "collect" else _load(args)
+
+
+def _collect(args: argparse.Namespace) -> int:
+    if not 0 < args.days <= MOST_DAYS:
+        raise ConfigError(f"{args.days}", field="--days", expected=f"1 to {MOST_DAYS}")
+    if args.printed == (args.folder is not None):
+        raise ConfigError("one of them is needed", field="twin collect", expected="FOLDER, or --print")
+    if args.printed:
+        print(script(args.days), end="")
+        return 0
+    print(collect(args.folder.absolute(), args.days))
+    return 0
+
+
+def _load(args: argparse.Namespace) -> int:
+    from slurmsim.twin.build import build
+    from slurmsim.twin.dump import read_dump
+    from slurmsim.twin.folder import write
+    from slurmsim.twin.run_times import read_run_times
+    from slurmsim.twin.view import as_dict, as_text
+
+    run_times = read_run_times(args.run_times) if args.run_times is not None else None
+    with tempfile.TemporaryDirectory(prefix="slurmsim-twin-") as scratch:
+        twin = build(read_dump(args.dump), Path(scratch), release=args.slurm_version or "", run_times=run_times)
+        write(twin, args.state.absolute())
+    if args.json:
+        print(json.dumps(as_dict(twin), indent=2))
+    else:
+        show(as_text(twin))
+        print(f"\nslurmsim up --state {args.state} starts it; its clock stands still until it is stepped.")
+    return 0

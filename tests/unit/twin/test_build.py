@@ -1,0 +1,166 @@
+"""Twins of a small dump: what they are, what of a dump may be missing, and how wrong ones are refused."""
+
+from __future__ import annotations
+
+import tarfile
+from pathlib import Path
+
+import pytest
+import small_dump as small
+
+from slurmsim.cli import main
+from slurmsim.errors import SlurmSimError
+from slurmsim.live.cluster import Cluster
+from slurmsim.live.settings import Settings
+from slurmsim.states import JobState
+from slurmsim.twin.build import Twin, build
+from slurmsim.twin.collect import QUESTIONS, script
+from slurmsim.twin.dump import read_dump
+
+
+def twin_of(folder: Path, **changed: str | None) -> Twin:
+    scratch = folder / "scratch"
+    scratch.mkdir(parents=True)
+    return build(read_dump(small.write(folder / "dump", **changed)), scratch)
+
+
+def found(twin: Twin) -> list[str]:
+    return [one.text for one in twin.findings.all()]
+
+
+def states(twin: Twin) -> dict[int, tuple[str, str, int]]:
+    return {live.id: (live.core.state, live.core.reason, live.core.priority) for live in twin.engine.jobs.values()}
+
+
+def test_the_small_dump_is_taken_whole(tmp_path: Path) -> None:
+    twin = twin_of(tmp_path)
+    assert states(twin) == {
+        1: (JobState.RUNNING, "None", 999), 2: (JobState.PENDING, "Resources", 998),
+        3: (JobState.PENDING, "Priority", 997), 4: (JobState.PENDING, "JobHeldUser", 0),
+    }  # fmt: skip
+    assert twin.engine.release == "24.11"
+    assert twin.now == twin.engine.now == small.NOW
+    assert found(twin) == ["no accounting data: no fair share, no limits of accounts, users and QOS"]
+
+
+def test_a_node_is_drained_as_it_was_and_says_why(tmp_path: Path) -> None:
+    twin = twin_of(tmp_path)
+    assert twin.engine.node_reasons.of(1)[0] == "bad disk"
+    assert not twin.engine.controller.state.table.up >> 1 & 1
+
+
+def test_the_first_waiting_job_starts_when_the_running_one_ends_by_its_limit(tmp_path: Path) -> None:
+    twin = twin_of(tmp_path)
+    ends = small.NOW + 52 * 60 - 20 + 1
+    twin.engine.network.advance(ends - 60)
+    assert states(twin)[2][0] == JobState.PENDING
+    twin.engine.network.advance(ends + 120)
+    assert states(twin)[2][0] == JobState.RUNNING
+    assert states(twin)[4][0] == JobState.PENDING
+
+
+def test_its_folder_is_that_of_an_ordinary_cluster(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "state"
+    assert main(["twin", "load", str(small.write(tmp_path / "dump")), "--state", str(folder)]) == 0
+    assert "2 nodes, 1 running job, 3 waiting records" in capsys.readouterr().out
+    with Cluster(Settings(), folder) as cluster:
+        queue = cluster.run("squeue -h -o '%i %T %r %N'").stdout.splitlines()
+        assert sorted(queue) == ["1 RUNNING None a1", "2 PENDING Resources ", "3 PENDING Priority ",
+                                 "4 PENDING JobHeldUser "]  # fmt: skip
+        with cluster.fork() as copy:
+            copy.step("80m")
+            assert copy.job(2).state == "RUNNING"
+        assert cluster.job(2).state == "PENDING"
+    assert main(["twin", "load", str(tmp_path / "dump"), "--state", str(folder)]) == 2
+
+
+def test_a_tar_is_a_dump_too(tmp_path: Path) -> None:
+    folder = small.write(tmp_path / "dump")
+    with tarfile.open(tmp_path / "dump.tar.gz", "w:gz") as tar:
+        tar.add(folder, "somewhere/dump")
+    assert read_dump(tmp_path / "dump.tar.gz").texts == read_dump(folder).texts
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"about": None}, "no version is told"),
+        ({"config": None}, "no config.txt and no slurm.conf"),
+        ({"partition": None}, "no partition.txt"),
+    ],
+)
+def test_what_is_missing_is_told(tmp_path: Path, changed: dict[str, None], said: str) -> None:
+    changed = {**changed, **({"node": small.NODES.replace(" Version=24.11.5", "")} if "about" in changed else {})}
+    twin = twin_of(tmp_path, **changed)
+    assert any(text.startswith(said) for text in found(twin)), found(twin)
+    assert len(twin.engine.jobs) == 4
+
+
+def test_two_jobs_on_the_same_cores_are_told(tmp_path: Path) -> None:
+    twice = small.RUNNING.replace("JobId=1 ", "JobId=9 ")
+    twin = twin_of(tmp_path, job=small.JOBS + twice)
+    assert "runs on nodes that other jobs of the dump have: 9" in found(twin)
+
+
+def test_a_job_that_our_rules_refuse_is_told(tmp_path: Path) -> None:
+    twin = twin_of(tmp_path, job=small.JOBS + small.job(9, Partition="nowhere"))
+    assert "left out, our rules refuse it (Invalid partition name specified): 9" in found(twin)
+
+
+WRONG = [
+    ("job", "JobId=2 ", "JobId=two ", "job.txt:35: JobId: 'two' is no number (expected a whole number)"),
+    ("job", "JobId=2 ", "JobId=99999999 ", "job.txt:35: JobId: '99999999' is no job id (expected 1 to 67043328)"),
+    ("job", "Priority=998", "Priority=" + "9" * 5000, "job.txt:35: Priority: '9999"),
+    ("job", "TimeLimit=01:00:00", "TimeLimit=soon", "job.txt:1: TimeLimit: 'soon' is not a time"),
+    ("job", "SubmitTime=2026-01-05T08:05:00", "SubmitTime=then", "job.txt:35: SubmitTime: 'then' is no time"),
+    ("job", "JobState=RUNNING", "JobState=LAZY", "job.txt:1: JobState: 'LAZY' is no state"),
+    ("job", "NodeList=a1", "NodeList=(null)", "job.txt:1: NodeList: a RUNNING job without nodes or start"),
+    ("job", "JobId=1 ", "JbId=1 ", "job.txt:1: 'JbId=1 JobName=j1' begins no record (expected JobId=)"),
+    ("node", "NodeName=a2", "NodeName=a1", "node.txt:11: NodeName: 'a1' comes twice"),
+    ("node", "NodeName=a1", "NodeName=a[1-99999999]", "a[1-99999999]"),
+    ("partition", "MaxTime=1-00:00:00", "MaxTime=never", "MaxTime"),
+]
+
+
+@pytest.mark.parametrize(("file", "old", "new", "said"), WRONG)
+def test_a_wrong_dump_is_refused_in_one_line(tmp_path: Path, file: str, old: str, new: str, said: str) -> None:
+    text = small.FILES[f"{file}.txt"]
+    assert old in text
+    with pytest.raises(SlurmSimError) as caught:
+        twin_of(tmp_path, **{file: text.replace(old, new)})
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_dump_without_jobs_or_nodes_is_none(tmp_path: Path) -> None:
+    with pytest.raises(SlurmSimError, match="has no jobs"):
+        twin_of(tmp_path / "a", job="")
+    with pytest.raises(SlurmSimError, match="has no nodes"):
+        twin_of(tmp_path / "b", node="")
+    (tmp_path / "file").write_bytes(b"\x00" * 100)
+    with pytest.raises(SlurmSimError, match="is no dump"):
+        read_dump(tmp_path / "file")
+
+
+def test_run_times_that_are_known_hold(tmp_path: Path) -> None:
+    times = tmp_path / "times.csv"
+    times.write_text("job,seconds,exit\n1,600\n2,30,3\n", "utf-8")
+    folder = tmp_path / "state"
+    dump = small.write(tmp_path / "dump")
+    assert main(["twin", "load", str(dump), "--state", str(folder), "--run-times", str(times)]) == 0
+    with Cluster(Settings(), folder) as cluster:
+        cluster.step("10m")
+        assert (cluster.job(1).state, cluster.job(2).state) == ("COMPLETED", "FAILED")
+    times.write_text("1,soon\n2,x\n", "utf-8")
+    assert main(["twin", "load", str(dump), "--state", str(tmp_path / "b"), "--run-times", str(times)]) == 2
+
+
+def test_the_script_asks_only_what_reads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["twin", "collect", "--print", "--days", "7"]) == 0
+    printed = capsys.readouterr().out
+    assert printed == script(7)
+    assert "-S now-7days" in printed
+    for question in QUESTIONS:
+        words = question.command.split()
+        assert words[0] in ("scontrol", "sacctmgr", "sacct", "sshare", "sprio", "squeue", "sdiag")
+        assert "show" in words or words[0] not in ("scontrol", "sacctmgr")
