@@ -117,11 +117,12 @@ _ROWS: tuple[Option, ...] = (
               high=65_535),
     honoured("CompleteWait", "count", 0, "with run --epilog-time or --term-time; else no node is completing",
               low=0, high=65_535),
-    honoured("Epilog", "text", "", "takes as long as run --epilog-time says; a job's end causes a pass at once, not "
-              "by the loop"),
+    honoured("Epilog", "text", "", "runs in live clusters whose jobs run; in replays it takes as long as run "
+              "--epilog-time says, and a job's end causes a pass at once, not by the loop"),
     honoured("ScronParameters", "text", "", "in live clusters that imitate 24.11 or later: enable (scrontab), "
               "explicit_scancel"),
-    honoured("PrologFlags", "words", (), "Contain and X11 as Epilog; the other words have no effect"),
+    honoured("PrologFlags", "words", (), "Contain and X11 as Epilog; with Alloc live clusters run Prolog on all nodes "
+              "at once"),
     honoured("OverTimeLimit", "minutes", 0, low=0, high=65_535 * 60),
     honoured("ResvOverRun", "minutes", 0, "jobs of a reservation end that long after it", low=0, high=65_535 * 60),
     honoured("Licenses", "licenses", (), "name:count,…; those of slurmdbd (remote ones) are not known"),
@@ -214,12 +215,14 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("nodes fail when the events of a run say so", "HealthCheckNodeState HealthCheckProgram"),
     *_harmless("nodes fail when the events of a run say so", "HealthCheckTimeout", kind="count", since="26.05"),
     *_harmless("a boot fails when it lasts longer than ResumeTimeout", "ResumeFailProgram"),
-    *_harmless("launching and ending a job take no time", "Prolog PrologSlurmctld EpilogSlurmctld "
-               "PrEpParameters PrEpPlugins SrunProlog SrunEpilog TaskProlog TaskEpilog ResvProlog ResvEpilog "
-               "RebootProgram"),
-    *_harmless("launching and ending a job take no time", "PrologEpilogTimeout EpilogMsgTime BatchStartTimeout "
+    *_harmless("runs in live clusters whose jobs run; in replays launching a job takes no time",
+               "Prolog TaskProlog TaskEpilog"),
+    *_harmless("launching and ending a job take no time", "PrologSlurmctld EpilogSlurmctld "
+               "PrEpParameters PrEpPlugins SrunProlog SrunEpilog ResvProlog ResvEpilog RebootProgram"),
+    *_harmless("for live clusters whose jobs run", "PrologEpilogTimeout", kind="count or unlimited"),
+    *_harmless("launching and ending a job take no time", "EpilogMsgTime BatchStartTimeout "
                "UnkillableStepTimeout", kind="count or unlimited"),
-    *_harmless("launching and ending a job take no time", "PrologTimeout EpilogTimeout", kind="count", since="25.05"),
+    *_harmless("for live clusters whose jobs run", "PrologTimeout EpilogTimeout", kind="count", since="25.05"),
     *_harmless("launching and ending a job take no time", "UnkillableStepProgram"),
     *_harmless("about accounting records", "AccountingStorageBackupHost AccountingStorageExternalHost "
                "AccountingStorageHost AccountingStorageParameters AccountingStoragePass "

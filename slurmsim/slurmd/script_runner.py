@@ -51,6 +51,7 @@ class Executor:
         folder.mkdir(mode=0o700, exist_ok=True)
         # where scripts are while they run, by node and job, as under slurmd's spool folder
         self.spool = folder.parent / "spool"
+        self.programs = folder.parent / "programs"  # prologs and epilogs, each with a folder of its own
         self._starting: list[subprocess.Popen[bytes]] = []  # supervisors that have not detached from the daemon yet
         self._programs: list[tuple[subprocess.Popen[bytes], float]] = []  # of triggers, and when each is killed
         self._tried: dict[str, float] = {}  # run -> when a supervisor was started last
@@ -77,6 +78,28 @@ class Executor:
         (part / "spec.json").write_text(json.dumps(full), "utf-8", "surrogateescape")
         part.rename(place)
         self._supervise(place)
+
+    def start_program(self, name: str, spec: Mapping[str, Any]) -> None:
+        """Run programs beside the jobs as `spec` says. Those that were started are left alone. Raises OSError."""
+        place = self.programs / name
+        if place.exists():
+            return
+        part = self.programs / f"{name}.part"
+        part.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for record in ("supervisor", "exit"):
+            (part / record).write_bytes(b" " * RECORD)
+        (part / "spec.json").write_text(json.dumps(dict(spec)), "utf-8", "surrogateescape")
+        part.rename(place)
+        self._supervise(place)
+
+    def programs_started(self) -> dict[str, int | None]:
+        """Return the wait status of each program that was started, None while it runs, by name."""
+        names = sorted(os.listdir(self.programs)) if self.programs.is_dir() else []
+        return {name: _number(self.programs / name / "exit") for name in names if not name.endswith(".part")}
+
+    def forget_program(self, name: str) -> None:
+        """Remove what is left of a program that is over and written down."""
+        shutil.rmtree(self.programs / name, ignore_errors=True)
 
     def _supervise(self, place: Path) -> None:
         """Start a supervisor; one that finds another there goes away again."""
@@ -212,7 +235,7 @@ class Executor:
 
     def forget_unborn(self) -> None:
         """Remove folders that were not finished when the daemon before this one was killed."""
-        for place in self.folder.glob("*.part"):
+        for place in (*self.folder.glob("*.part"), *self.programs.glob("*.part")):
             shutil.rmtree(place, ignore_errors=True)
 
     def end_all(self) -> None:

@@ -25,6 +25,7 @@ import time
 from typing import Any
 
 LAUNCH_FAILED = 53  # slurmd's status when output, folder or script are unusable: shown as 0:53
+PROLOG_FAILED = 54  # and when the prolog has failed
 LINGER_S = 3600.0
 KEPT = 9  # descriptor on which a child says that its script could not be started
 RECORD = 48  # bytes of a small file; one that is not filled yet ends with a blank, as one that is being filled
@@ -35,13 +36,59 @@ def main(folder: str) -> None:
     _leave(folder)
     with open(os.path.join(folder, "spec.json"), encoding="utf-8", errors="surrogateescape") as file:
         spec = json.load(file)
-    status, child = _run(folder, spec)
+    if "programs" in spec:
+        status = run_programs(spec)
+        _write(os.path.join(folder, "exit"), str(status))
+        _tell(spec, status)
+        return
+    if spec.get("prolog") and run_programs(spec["prolog"]):
+        status, child = PROLOG_FAILED, 0
+    else:
+        status, child = _run(folder, spec)
     with contextlib.suppress(OSError):
         os.unlink(spec["script"])
         os.rmdir(os.path.dirname(spec["script"]))
     _write(os.path.join(folder, "exit"), str(status))
     _tell(spec, status)
-    _linger(child)  # the folder is the daemon's from now on
+    if child:
+        _linger(child)  # the folder is the daemon's from now on
+
+
+def run_programs(spec: dict[str, Any]) -> int:
+    """Run programs one after the other, for so many seconds each; return the wait status of the one that failed."""
+    for path in spec["programs"]:
+        status = _run_program(path, spec["environment"], int(spec["timeout"]))
+        if status:
+            return status
+    return 0
+
+
+def _run_program(path: str, environment: dict[str, str], timeout_s: int) -> int:
+    """Run a program; return its wait status. What it has left when it is over, or when its time is, is killed."""
+    child = os.fork()
+    if not child:
+        try:
+            os.setsid()
+            os.closerange(3, 4096)
+            os.execve(path, [path], environment)
+        except OSError:
+            pass
+        finally:
+            os._exit(127)
+    last = time.monotonic() + timeout_s
+    pause = 0.002
+    while True:
+        gone, status = os.waitpid(child, os.WNOHANG if timeout_s else 0)
+        if gone:
+            break
+        if time.monotonic() > last:
+            _kill(child)
+            _, status = os.waitpid(child, 0)
+            break
+        time.sleep(pause)
+        pause = min(pause * 2, 0.1)
+    _kill(child)
+    return status
 
 
 def _leave(folder: str) -> None:
@@ -199,8 +246,11 @@ def read_record(path: str | os.PathLike[str]) -> str | None:
 
 def _tell(spec: dict[str, Any], status: int) -> None:
     """Tell the daemon, if it is there; if not it finds the file when it comes back."""
-    body = json.dumps({"call": "ended", "args": {"core_id": spec["core_id"], "restarts": spec["restarts"],
-                                                 "status": status}, "user": None}).encode()  # fmt: skip
+    told = {"core_id": spec["core_id"], "restarts": spec["restarts"], "status": status}
+    call = "ended"
+    if "programs" in spec:
+        call, told = "program_ended", {**told, "kind": spec["kind"], "node": spec["node"]}
+    body = json.dumps({"call": call, "args": told, "user": None}).encode()
     try:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -47,3 +48,30 @@ def test_steps_beside_each_other_have_other_devices(live: slurmsim.Cluster, tmp_
     (tmp_path / "job").write_text(f"#!/bin/bash\n{BESIDE}\n")
     live.run(["bash", "-c", f"cd {tmp_path}; sbatch -W -t1 -o out -n2 --gpus=2 job"])
     assert (tmp_path / "out").read_text() == "0\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("job", "steps", "begins"),
+    [
+        ("--gpus-per-node=2", ["", ""], [0, 1]),
+        ("--gpus-per-node=2", ["--overlap", "--overlap"], [0, 0]),
+        ("--gpus-per-node=2", ["--gpus-per-node=1"] * 3, [0, 0, 1]),
+        ("--gpus-per-node=2", ["--gpus=1", "--gres=none", ""], [0, 0, 1]),
+        ("--gpus=2", ["", "--overlap"], [0, 0]),
+        ("-N2 --gpus-per-node=2", ["-n2 --gpus=2 --gpus-per-node=0"] * 2, [0, 1]),
+    ],
+)
+def test_steps_wait_for_gres_that_others_have(tmp_path: Path, job: str, steps: list[str], begins: list[int]) -> None:
+    """As 26.05 did in a recording: a step without a wish wants all that its job has."""
+    lines = [f"srun --exact -n1 {step} sh -c 'sleep 2' & sleep 0.4" for step in steps]
+    script = tmp_path / "job.sh"
+    script.write_text("\n".join(["#!/bin/bash", *lines, "wait"]) + "\n")
+    with slurmsim.cluster(nodes=2, cpus_per_node=8, gpus_per_node=4, slurm_version="26.05") as cluster:
+        cluster.run(["sbatch", "-W", "-Q", "-n6", "-o", str(tmp_path / "out"), *job.split(), str(script)])
+        told = cluster.run(["sacct", "-n", "-P", "-X", "-o", "JobID"]).stdout.split()
+        rows = cluster.run(["sacct", "-n", "-P", "-j", told[0], "-o", "JobID,Start"]).stdout.splitlines()
+    found = [row.split("|") for row in rows]
+    starts = sorted(datetime.fromisoformat(start) for name, start in found if name[-2:-1] == ".")
+    assert len(starts) == len(steps)
+    late = [int((start - starts[0]).total_seconds() >= 1.5) for start in starts]
+    assert late == begins

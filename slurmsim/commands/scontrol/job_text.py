@@ -80,9 +80,7 @@ def _priority(row: Row, view: View) -> str:
 
 
 def _state(row: Row, view: View) -> str:
-    reason = row["state_reason"]
-    if row["state_desc"]:
-        reason = "".join("_" if sign.isspace() else sign for sign in row["state_desc"])
+    reason = "".join("_" if sign.isspace() else sign for sign in row["state_desc"] or row["state_reason"])
     failed = f"FailedNode={row['failed_node']} " if row["failed_node"] else ""
     shown = state_text(row["job_state"], row["state_flags"])
     return f"JobState={shown} Reason={reason} {failed}Dependency={null(row['dependency'])}"
@@ -247,13 +245,14 @@ def _segments(row: Row, view: View) -> str | None:
 
 
 def _flags(row: Row, view: View) -> str | None:
-    """--gres-flags, --kill-on-invalid-dep and --spread-job, written as each release does."""
+    """--gres-flags, --kill-on-invalid-dep, --spread-job and --requeue=expedite, written as each release does."""
     flags: list[str] = row["bitflags"]
     kill = "KillOnInvalidDependent" if since(view.release, "invalid_dependent_spelled") else "KillOInInvalidDependent"
     words = [
         text for flag, text in (
             ("GRES_DISABLE_BIND", "GresEnforceBind=No"), ("GRES_ENFORCE_BIND", "GresEnforceBind=Yes"),
             ("KILL_INV_DEP", f"{kill}=Yes"), ("NO_KILL_INV_DEP", f"{kill}=No"), ("SPREAD_JOB", "SpreadJob=Yes"),
+            ("EXPEDITED_REQUEUE", "ExpeditedRequeue=Yes"),
         ) if flag in flags
     ]  # fmt: skip
     if not words:

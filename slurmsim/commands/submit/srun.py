@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 _NAME = "srun"
 _BUSY = "Requested nodes are busy"
 _LATER = (_BUSY, "Requested operation is presently disabled")
+_PROLOG_RUNS = "PrologSlurmctld is still running"  # it waits without a word, as real srun does for a prolog of slurmd
 _STEP_WAIT_S = 120  # srun waits for another step to end before it asks again, and tells: SlurmctldTimeout and some
 _CREATED = {"22.05": "Step created for job {job}", "24.11": "Step created for StepId={job}.{step}"}
 _INSIST_S = 60.0
@@ -187,7 +188,7 @@ class _Call(AllocatingCall):
             *notes, text = refusal.text.split("\n")
             for note in notes:
                 self.say.error(note)
-        if text not in _LATER or immediate:
+        if text != _PROLOG_RUNS and (text not in _LATER or immediate):
             self.say.error(f"Unable to create step for job {job_id}: {text}")
             raise Stop(self.error_code)
         told, patient = "", self.io.client.patient()
@@ -195,7 +196,10 @@ class _Call(AllocatingCall):
             try:
                 with interruptible():
                     waiting = patient.post("step_create", step=request, wait=True)
-                    while not select.select([waiting], [], [], _STEP_WAIT_S + os.getpid() % 10)[0]:
+                    while (
+                        text != _PROLOG_RUNS
+                        and not select.select([waiting], [], [], _STEP_WAIT_S + os.getpid() % 10)[0]
+                    ):
                         told = "still" if told else "temporarily"
                         self.say.info(f"Job {job_id} step creation {told} disabled, retrying ({text})")
                     step = patient.receive()
@@ -211,6 +215,8 @@ class _Call(AllocatingCall):
                     raise Stop(self.error_code) from None
                 signal.sigtimedwait((), 1)
         patient.close()
+        if text == _PROLOG_RUNS:
+            return step
         if not told and since(self.cluster.release, "steps_wait_unsaid"):
             self.say.verbose(f"Step completed in JobId={job_id}, retrying")
         elif not told:

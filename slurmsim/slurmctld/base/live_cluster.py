@@ -104,6 +104,9 @@ class Timers(Protocol):
     def miss_client(self, live: LiveJob) -> None:
         """Fail the job when slurmctld has tried for a while to tell its client that it has started."""
 
+    def expedite_later(self, live: LiveJob) -> None:
+        """Let a requeued job go first, behind all else of this instant."""
+
 
 class Processes(Protocol):
     """What others need of jobs that really run (`slurmsim.slurmctld.processes.real_jobs.RealJobs`)."""
@@ -115,6 +118,9 @@ class Processes(Protocol):
 
     def run_program(self, words: Sequence[str]) -> None:
         """Run a program that belongs to no job."""
+
+    def run_for_job(self, live: LiveJob, kind: str, run: int, node: int) -> None:
+        """Run a prolog or an epilog."""
 
 
 def _ignore(live: LiveJob) -> None:

@@ -99,6 +99,9 @@ class LiveJob:
     client_gone: bool = False  # whether srun or salloc went while the job waited, without a word
     held_with: str = ""  # the reason it was last held with, which slurmdbd goes on to tell; empty: it never was
     stopped: bool = False  # whether its processes were sent STOP, and no CONT since
+    # prologs and epilogs that run for it, and where prologs are done: kind, run and node (`processes.node_programs`)
+    programs: tuple[tuple[str, int, int], ...] = ()
+    expedited: str = ""  # how far its expedited requeue is (`processes.expedited`); empty for none
     _core: Job | None = None
 
     @property
@@ -134,6 +137,13 @@ class LiveJob:
     def running_steps(self) -> list[Step]:
         """Its steps that are not over."""
         return [step for step in self.steps if step.end is None]
+
+    @property
+    def expedited_flag(self) -> str:
+        """The state that is shown in place of PENDING, of a job with an expedited requeue; "" for none."""
+        if self.expedited != "held":
+            return "EXPEDITING" if self.expedited else ""
+        return "" if self.core.priority else "REQUEUE_HOLD"  # one that was released is like any other
 
     @property
     def over(self) -> bool:

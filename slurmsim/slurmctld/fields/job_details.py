@@ -268,6 +268,7 @@ _GRES_FLAGS = {"disable-binding": "GRES_DISABLE_BIND", "enforce-binding": "GRES_
 
 _BIT_FLAGS = {
     "spread_job": "SPREAD_JOB", "spread_segments": "SPREAD_SEGMENTS", "consolidate_segments": "CONSOLIDATE_SEGMENTS",
+    "expedited_requeue": "EXPEDITED_REQUEUE",
 }  # fmt: skip
 
 

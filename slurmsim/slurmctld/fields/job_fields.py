@@ -406,6 +406,8 @@ def _flags(row: Row, cluster: LiveCluster) -> list[str]:
     if core.state == JobState.PENDING:
         if core.special:
             flags.append("SPECIAL_EXIT")
+        if row.job.expedited and (shown := row.job.expedited_flag):
+            flags.append(shown)
         if not flags and row.job.requeued_at >= 0 and row.job.requeued_at == cluster.now:
             flags.append("COMPLETING")
         if core.reason.endswith(" was deleted"):

@@ -21,11 +21,12 @@ from slurmsim.slurmctld.snapshot.image import restore, take
 Make = Callable[[Configuration], Engine]
 KEYS = frozenset({
     "SchedulerParameters", "BatchStartTimeout", "CompleteWait", "DefCpuPerGPU", "DefMemPerCPU", "DefMemPerGPU",
-    "DefMemPerNode", "DependencyParameters", "DisableRootJobs", "EnforcePartLimits", "FairShareDampeningFactor",
+    "DefMemPerNode", "DependencyParameters", "DisableRootJobs", "EnforcePartLimits", "Epilog",
+    "FairShareDampeningFactor",
     "InactiveLimit", "JobRequeue", "KillWait", "MaxArraySize", "MaxBatchRequeue", "MaxMemPerCPU", "MaxMemPerNode",
     "MessageTimeout", "MinJobAge", "OverTimeLimit", "PreemptExemptTime", "PriorityFavorSmall", "PriorityMaxAge",
     "PriorityWeightAge", "PriorityWeightAssoc", "PriorityWeightFairshare", "PriorityWeightJobSize",
-    "PriorityWeightPartition", "PriorityWeightQOS", "PrivateData",
+    "PriorityWeightPartition", "PriorityWeightQOS", "PrivateData", "PrologFlags",
     "RequeueExit", "RequeueExitHold", "ResvOverRun", "ReturnToService", "SchedulerTimeSlice",
 })  # fmt: skip
 """Honoured keys that no state rests on: every other one is refused while a cluster lives."""

@@ -15,6 +15,7 @@ from slurmsim.core.occupancy.completing import BY_THEMSELVES
 from slurmsim.core.records.messages import ProcessesGone
 from slurmsim.slurmctld.base.simulated import is_real, term_s
 from slurmsim.slurmctld.base.step import BATCH, Step
+from slurmsim.slurmctld.processes import node_programs
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -37,7 +38,11 @@ def seen_after(seconds: int, kill_wait: int) -> int:
 
 
 def lasts(cluster: LiveCluster, live: LiveJob, state: str) -> int:
-    """Seconds the processes of a run that ends in `state` take to be gone at most, 0 if there are none by then."""
+    """Seconds the processes of a run that ends in `state` and its epilog take at most, 0 if there are none by then."""
+    return _processes_last(cluster, live, state) + node_programs.lasts(cluster, live)
+
+
+def _processes_last(cluster: LiveCluster, live: LiveJob, state: str) -> int:
     kill_wait = int(cluster.spec.option("KillWait"))
     by_itself = state in BY_THEMSELVES
     if steps_of(live, live.core.restarts) or (_runs(cluster, live) and not by_itself):
@@ -63,7 +68,9 @@ def left(cluster: LiveCluster, live: LiveJob, run: int) -> None:
     """End a run: nodes on which it had nothing are clean at once."""
     nodes = cluster.controller.completing.of(live.core.id, run)
     clean = nodes & ~_nodes(live, run)
-    if clean and clean != nodes and not _seems_to_die(cluster, live):
+    if node_programs.has(cluster, live, node_programs.EPILOG):
+        node_programs.begin_epilog(cluster, live, run, clean)
+    elif clean and clean != nodes and not _seems_to_die(cluster, live):
         cluster.network.tell_later(ProcessesGone(live.core.id, run, clean))
 
 
@@ -99,5 +106,8 @@ def kill(cluster: LiveCluster, core_id: int, run: int) -> None:
 
 
 def gone(cluster: LiveCluster, live: LiveJob, run: int, nodes: Bitmap) -> None:
-    """Note that these nodes of that run are clean."""
+    """Note that these nodes of that run are clean; where there is an epilog, it begins."""
+    if node_programs.has(cluster, live, node_programs.EPILOG):
+        node_programs.begin_epilog(cluster, live, run, nodes)
+        return
     cluster.network.tell(cluster.now, [ProcessesGone(live.core.id, run, nodes)])

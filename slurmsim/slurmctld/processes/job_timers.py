@@ -18,7 +18,7 @@ from slurmsim.core.state.time_limits import SCAN_S
 from slurmsim.releases import row
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.step import Step
-from slurmsim.slurmctld.processes import job_termination, steps
+from slurmsim.slurmctld.processes import expedited, job_termination, steps
 from slurmsim.slurmctld.processes.signals import signal_jobs
 from slurmsim.states import JobState
 
@@ -85,6 +85,13 @@ class JobTimers:
         live, run = timer.value
         if live.client_gone and live.core.restarts == run and live.core.state in steps.ALIVE:
             self._cluster.network.tell(self._cluster.now, [JobEnded(live.core.id, JobState.FAILED, "1:0", run)])
+
+    def expedite_later(self, live: LiveJob) -> None:
+        """Let a requeued job go first, behind all else of this instant."""
+        self._at(self._cluster.now, self._expedite, live)
+
+    def _expedite(self, timer: Timer) -> None:
+        expedited.expedite(self._cluster, *timer.value)
 
     # -- steps ------------------------------------------------------------------------------------------------------
 

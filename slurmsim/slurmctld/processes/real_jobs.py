@@ -29,7 +29,8 @@ from slurmsim.slurmctld.fields.gres_ids import gpu_devices
 from slurmsim.slurmctld.fields.network_address import network_address
 from slurmsim.slurmctld.fields.output_files import file_name
 from slurmsim.slurmctld.fields.sharing import exclusive
-from slurmsim.slurmctld.processes import job_termination
+from slurmsim.slurmctld.processes import job_termination, node_programs
+from slurmsim.slurmctld.processes.running_programs import RunningPrograms
 from slurmsim.slurmctld.processes.step_places import lay_out
 from slurmsim.slurmd.environment import batch_environment
 from slurmsim.slurmd.script_runner import Executor
@@ -60,6 +61,7 @@ class RealJobs:
 
     def __init__(self, cluster: LiveCluster, executor: Executor, reserve: Callable[[int], None]) -> None:
         self.cluster, self.executor, self._reserve = cluster, executor, reserve
+        self.programs = RunningPrograms(cluster, executor)
         self._waiting: list[LiveJob] = []
         self._ending: list[Callable[[], None]] = []
         self._noticed: set[Run] = set()  # runs with a notice of their end in their output
@@ -79,6 +81,7 @@ class RealJobs:
     def adopt(self, cluster: LiveCluster) -> None:
         """Go on with another cluster, made of the same journal."""
         self.cluster, cluster.real = cluster, self
+        self.programs.cluster = cluster
         self._waiting.clear()
         self._ending.clear()
         self._begun |= self._told  # what the journal does not have is told again
@@ -158,8 +161,16 @@ class RealJobs:
             "notice": stepd_notices.line("", self._node(core), self.cluster.now, self.cluster.release),
             "environment": self._environment(live), "socket": str(self.executor.folder.parent / "slurmctld.sock"),
         }  # fmt: skip
+        if node_programs.has(self.cluster, live, node_programs.PROLOG):
+            assert core.alloc is not None
+            first = int(core.alloc.indices()[0])
+            spec["prolog"] = node_programs.spec(self.cluster, live, node_programs.PROLOG, core.restarts, first)
         self._begun.add(run)
         self.executor.start(*run, str(live.asked["script"]), spec)
+
+    def run_for_job(self, live: LiveJob, kind: str, run: int, node: int) -> None:
+        """Run a prolog or an epilog at the next `flush`."""
+        self._ending.append(partial(self.programs.begin, live, kind, run, node))
 
     def stop_or_continue(self, live: LiveJob, number: int) -> None:
         """Stop all processes of a job's run at the next `flush`, or let them go on."""

@@ -12,7 +12,7 @@ from slurmsim.releases import row
 from slurmsim.slurmctld.base.live_cluster import LiveCluster
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
-from slurmsim.slurmctld.processes import job_termination, steps
+from slurmsim.slurmctld.processes import expedited, job_termination, node_programs, steps
 from slurmsim.slurmctld.processes.real_jobs import ended
 from slurmsim.states import JobState
 
@@ -36,11 +36,16 @@ def _ended(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> d
         raise Refusal(DENIED)
     core, run, status = live.core, int(arguments["restarts"]), int(arguments["status"])
     steps.batch_over(live, cluster.now, run, status)
+    if status == node_programs.PROLOG_FAILED and core.alloc is not None:
+        node_programs.prolog_failed(cluster, live, run, int(core.alloc.indices()[0]))
+        job_termination.look(cluster, live, run)
+        return {}
     fact, unlaunched = ended(core, run, status)
     running = core.state in (JobState.RUNNING, JobState.SUSPENDED)
     if core.state in _KILLED and run == core.restarts and status:
         core.exit_code = fact.exit_code
-    cluster.network.tell(cluster.now, [fact])
+    if not expedited.failed(cluster, live, fact):
+        cluster.network.tell(cluster.now, [fact])
     if core.restarts > run or core.state not in (JobState.RUNNING, JobState.SUSPENDED):
         job_termination.look(cluster, live, run)
     if running and live.over:

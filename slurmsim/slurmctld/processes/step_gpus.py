@@ -1,7 +1,8 @@
 """The GPUs of a step on each of its nodes: what it asks for, else what its job was given for it.
 
 Mirrors what slurmstepd counts for SLURM_GPUS_ON_NODE (22.05, 26.05): a step of a job that has GPUs of whole nodes and
-asked for none has none. A step takes the lowest devices of its job that no step beside it has.
+asked for none has none. A step takes the lowest devices of its job that no step beside it has, and waits until there
+are enough of them (recorded with 26.05), unless it has --overlap.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from slurmsim.gres_counts import BAD_GRES, gres_items
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.gres_ids import gpu_devices
+from slurmsim.slurmctld.processes.step_places import BUSY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -96,11 +98,52 @@ def gres_of_step(
         return [counts["tres_per_task"] * count for count in tasks]
     if counts["tres_per_node"]:
         return [counts["tres_per_node"]] * len(places)
-    if counts["gpus"] and len(places) == 1:
-        return [counts["gpus"]]
-    if not counts["gpus"] and any(name not in ("cpu", "none") for key in counts for name, *_ in _items(asked, key)):
+    if counts["gpus"]:
+        return shared_out(counts["gpus"], _on_nodes(core, table, places, wanted, ""))
+    if any(name not in ("cpu", "none") for key in counts for name, *_ in _items(asked, key)):
         return [0] * len(places)  # it asked for others
     return _of_job(core, table, places, tasks, wanted)
+
+
+def shared_out(total: int, given: Sequence[int]) -> list[int]:
+    """How many of `total` each node gives: the first ones all they have, with one left for each of the others.
+
+    >>> shared_out(6, [4, 4]), shared_out(2, [4, 4]), shared_out(3, [2])
+    ([4, 2], [1, 1], [2])
+    """
+    found, left = [], total
+    for place, have in enumerate(given):
+        others = sum(1 for more in given[place + 1 :] if more)
+        found.append(min(have, max(left - others, min(left, 1))))
+        left -= found[-1]
+    return found
+
+
+def await_gres(
+    cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], places: Sequence[int], tasks: Sequence[int]
+) -> None:
+    """Refuse a step for now whose GRES other steps of its job have. Raises Refusal."""
+    core, table = live.core, cluster.controller.state.table
+    assert core.alloc is not None
+    if asked.get("overlap") or not core.alloc.gres:
+        return
+    place_of = {int(node): place for place, node in enumerate(core.alloc.indices())}
+    for name in {table.gres_kinds[kind][0] for kind, _ in core.alloc.gres}:
+        wanted = gres_of_step(core, table, asked, places, tasks, name)
+        if not any(wanted):
+            continue
+        used = dict.fromkeys(place_of.values(), 0)
+        for step in live.running_steps:
+            if step.asked and not step.asked.get("overlap") and place_of.keys() >= set(step.nodes):
+                there = [place_of[node] for node in step.nodes]
+                for place, count in zip(
+                    there, gres_of_step(core, table, step.asked, there, step.tasks, name), strict=True
+                ):
+                    used[place] += count
+        have = _on_nodes(core, table, places, name, "")
+        for place, count, most in zip(places, wanted, have, strict=True):
+            if used[place] and count + used[place] > most:
+                raise Refusal(BUSY)
 
 
 def tres_of_step(

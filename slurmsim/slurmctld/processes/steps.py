@@ -6,6 +6,7 @@ job's `mail`. The mail is not kept: a client that asks again after a restart see
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -22,9 +23,9 @@ from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.fields.network_address import network_addresses
-from slurmsim.slurmctld.processes import job_termination
-from slurmsim.slurmctld.processes.step_gpus import check_gres, devices_of_step, gres_of_step, tres_of_step
-from slurmsim.slurmctld.processes.step_places import BUSY, Room, place_step, task_ids
+from slurmsim.slurmctld.processes import job_termination, node_programs
+from slurmsim.slurmctld.processes.step_gpus import await_gres, check_gres, devices_of_step, gres_of_step, tres_of_step
+from slurmsim.slurmctld.processes.step_places import BUSY, Place, Room, place_step, task_ids
 from slurmsim.states import JobState
 from slurmsim.task_licenses import BAD_TRES, licenses_of_task
 from slurmsim.tres import format_tres
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 ALREADY_DONE = "Job/step already completing or completed"
 PENDING = "Job is pending execution"
+PROLOG_RUNS = "PrologSlurmctld is still running"
 DISABLED = "Requested operation is presently disabled"
 STEP_LIMIT = "Step limit reached for this job"
 CHANGES = frozenset({"step_create", "step_end"})
@@ -62,7 +64,7 @@ def one(cluster: LiveCluster, job_id: Any) -> LiveJob:
 
 
 def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wait: bool) -> dict[str, Any]:
-    """Make a step of a running job, or wait for room. Raises Refusal; `BUSY` and `DISABLED` pass."""
+    """Make a step of a running job, or wait for room or a prolog. Raises Refusal; `BUSY` and `DISABLED` pass."""
     live = one(cluster, asked["job_id"])
     core = live.core
     members = _members(cluster, live, person)
@@ -78,9 +80,9 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     _check_task_tres(cluster, asked)
     check_gres(core, cluster.controller.state.table, asked, cluster.release)
     try:
-        place = place_step(wanted, rooms(live, cluster.controller.state.table.grain.tolist()))
+        place = _placed(cluster, live, asked, wanted)
     except Refusal as refusal:
-        if refusal.text == BUSY and wait:
+        if refusal.text in (BUSY, PROLOG_RUNS) and wait:
             return {"wait": [core.id], "until": None}
         raise
     step = Step(
@@ -104,9 +106,27 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
         "cpus": place.cpus, "memory": place.memory, "node_list": step.node_list(cluster.controller.state.table.names),
         "after": len(live.mail),
+        "task_programs": [_program(cluster, name) for name in ("TaskProlog", "TaskEpilog")],
         "network": network_addresses(cluster.spec, [names[i] for i in place.nodes]),
         "gpus": counts, "devices": devices, "gpu_variables": [cluster.spec.nodes[i].gpu_variables for i in step.nodes],
     }  # fmt: skip
+
+
+def _placed(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], wanted: Mapping[str, Any]) -> Place:
+    """Return where a step goes; its GRES are free and the prolog is done there. Raises Refusal."""
+    place = place_step(wanted, rooms(live, cluster.controller.state.table.grain.tolist()))
+    await_gres(cluster, live, asked, place.nodes, place.tasks)
+    assert live.core.alloc is not None
+    members = live.core.alloc.indices()
+    if not node_programs.ready(cluster, live, tuple(int(members[i]) for i in place.nodes)):
+        raise Refusal(PROLOG_RUNS, 2061)
+    return place
+
+
+def _program(cluster: LiveCluster, name: str) -> str | None:
+    """Return a program of slurm.conf that runs beside tasks; None for none, and for a file that is not there."""
+    path = str(cluster.spec.options.get(name) or "")
+    return path if path.startswith("/") and os.access(path, os.X_OK) else None
 
 
 def _check_task_tres(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:

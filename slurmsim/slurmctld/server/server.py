@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -56,7 +56,8 @@ PLAIN = frozenset({"submit", "kill", "ended", "solved", "node_action"})
 """Calls that change nothing before they tell the controller."""
 OUTCOME = 128  # bytes of what came of a request, at most
 CLOCK_ROOM = 256
-ENDS = frozenset({"ended", "complete_job", "client_gone"})  # calls that may use the room which is kept for them
+ENDS = frozenset({"ended", "complete_job", "client_gone", "program_ended"})
+"""Calls that may use the room which is kept for them."""
 UNSPECIFIED = (-1, "Unspecified error")  # SLURM_ERROR: what is told of our own bugs
 NO_ROOM = (2019, "I/O error writing script/environment to file")
 NEVER = float("inf")
@@ -193,14 +194,15 @@ class Server:
         if self.engine.real is None:
             return
         self._take_ends(self.engine.real.tend(kept=self._decisions_kept()))
+        self._take_ends(self.engine.real.programs.tend(), "program_ended")
         asyncio.get_running_loop().call_later(TEND_S, self._tend)
 
-    def _take_ends(self, ends: Iterable[dict[str, int]]) -> None:
-        """Take in that runs are over, as if their supervisors had told."""
+    def _take_ends(self, ends: Iterable[Mapping[str, int | str]], call: str = "ended") -> None:
+        """Take in that runs or programs are over, as if their supervisors had told."""
         owner = self.engine.people.by_uid(self.engine.owner)
         for arguments in ends:
             future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-            self._waiting.append(Asked({"call": "ended", "args": arguments}, owner, future))
+            self._waiting.append(Asked({"call": call, "args": arguments}, owner, future))
             self._work.set()
 
     def _client_gone(self, job_id: int) -> None:
@@ -524,8 +526,8 @@ class Server:
             if self.engine.job_table.last_id != last_id and line:  # it used an id up, and may have left a record of it
                 self._append(line, outcome(last_id, self.engine.job_table.last_id, None))
                 self._noted = now
-            if call == "ended" and person.uid == self.engine.owner:  # that job is forgotten
-                self._over(arguments)
+            if call in ("ended", "program_ended") and person.uid == self.engine.owner:  # that job is forgotten
+                self._over(call, arguments)
             return {"refused": [refusal.number, refusal.text]}
         except OutputError:
             return {"refused": list(NO_ROOM)}
@@ -537,8 +539,8 @@ class Server:
         if line and "wait" not in found:
             self._append(line, outcome(last_id, self.engine.job_table.last_id, found))
             self._noted = now
-        if call == "ended":
-            self._over(arguments)
+        if call in ("ended", "program_ended"):
+            self._over(call, arguments)
         return {"ok": found}
 
     def _note_people(self) -> None:
@@ -559,8 +561,12 @@ class Server:
             return False
         return self._finish_writing()
 
-    def _over(self, arguments: dict[str, Any]) -> None:
-        if self.engine.real is not None:
+    def _over(self, call: str, arguments: dict[str, Any]) -> None:
+        if self.engine.real is None:
+            return
+        if call == "program_ended":
+            self.engine.real.programs.over(arguments)
+        else:
             self.engine.real.over(int(arguments["core_id"]), int(arguments["restarts"]))
 
     def _kept(self) -> int:

@@ -17,7 +17,7 @@ from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.requests.jobs.ids import records_of
 from slurmsim.slurmctld.requests.submit import het_submission
 
-OURS = frozenset({"ended", "solved"})  # what the daemon's own processes tell it
+OURS = frozenset({"ended", "program_ended", "solved"})  # what the daemon's own processes tell it
 FILES = ("name", "std_err", "std_in", "std_out", "work_dir")
 """What of a job says which files its script reads and writes; its name can be a part of theirs."""
 

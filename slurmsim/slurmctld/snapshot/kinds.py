@@ -57,7 +57,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 19  # of kinds and parts together
+SCHEMA = 20  # of kinds and parts together
 
 
 def _none() -> None:
@@ -213,7 +213,7 @@ KINDS: tuple[Kind, ...] = (
         asked own_id person order array task cancelled_by steps next_step mail entered_after edited_at resized_at
         requeued_at ran_with_priority
         planned_before_hold suspended_or_resumed ran_before_suspension record_of emptied client_gone held_with stopped
-        _core
+        programs expedited _core
     """,
     ),
     _whole("live array", Array, _left=_none),

@@ -24,6 +24,7 @@ refers to other records is made when all of them are there.
 | 16 | before 0.7.0 | QOS and partitions that may use a reservation; GRES on the first node of a run |
 | 17 | before 0.7.0 | nodes that jobs exclude for themselves, of those that a policy migrated |
 | 18 | before 0.7.0 | jobs that were sent STOP |
+| 19 | before 0.7.0 | prologs and epilogs that run, jobs that are expedited |
 """
 
 from __future__ import annotations
@@ -76,6 +77,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     16: {"reservation": {"qos": ["t"], "allowed_partitions": ["t"]}, "job record": {"first_gres": None}},
     17: {},
     18: {"live job": {"stopped": False}},
+    19: {"live job": {"programs": ["t"], "expedited": ""}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {

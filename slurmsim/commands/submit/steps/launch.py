@@ -99,7 +99,8 @@ class Launch:
             common |= het_variables(self.lives, self.facts, self.step, self.het_size, own=life.own)
         environ = exported(common, life.chosen.get("export_env"), self.io.environ)
         commands = self._commands(life)
-        beside = life.chosen.get("task_prolog") or life.chosen.get("task_epilog")
+        configured = life.step.get("task_programs") or (None, None)
+        beside = life.chosen.get("task_prolog") or life.chosen.get("task_epilog") or any(configured)
         when = life.now() if beside else 0.0
         found = []
         for name in ("SLURM_GPUS_ON_NODE", *chain(*life.step["gpu_variables"])):
@@ -122,6 +123,8 @@ class Launch:
                         label=self._label(life),
                         prolog=life.chosen.get("task_prolog"),
                         epilog=life.chosen.get("task_epilog"),
+                        configured_prolog=configured[0],
+                        configured_epilog=configured[1],
                         release=life.release,
                         memory=life.step["memory"][node],
                         said=partial(self._said, life.step["nodes"][node], life.release, when),

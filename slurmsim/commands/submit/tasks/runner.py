@@ -15,7 +15,7 @@ import time
 from contextlib import suppress
 
 from slurmsim.commands.submit.tasks.input import TaskInput
-from slurmsim.commands.submit.tasks.prologs import PrologFailed, after_prolog, run_epilog
+from slurmsim.commands.submit.tasks.prologs import PrologFailed, after_prologs, run_epilogs
 from slurmsim.fast_imports import dataclass, field
 
 TYPE_CHECKING = False
@@ -49,6 +49,8 @@ class Task:
     # prolog, epilog, release: programs that run before and after it, as in that release
     prolog: str | None = None
     epilog: str | None = None
+    configured_prolog: str | None = None  # TaskProlog and TaskEpilog of slurm.conf
+    configured_epilog: str | None = None
     release: str = ""
     memory: int = 0  # MiB of its step on its node, which slurmstepd sets as RLIMIT_RSS; 0 for none
     said: Callable[[str], str] = str  # a complaint as slurmstepd writes it
@@ -175,8 +177,8 @@ class Runner:
                 with suppress(ValueError, OSError):
                     resource.setrlimit(resource.RLIMIT_RSS, (task.memory << 20, task.memory << 20))
             environ = {**task.environ, "SLURM_TASK_PID": str(os.getpid())}
-            if task.prolog:
-                environ, printed = after_prolog(task.prolog, environ)
+            if task.prolog or task.configured_prolog:
+                environ, printed = after_prologs(task.configured_prolog, task.prolog, environ)
                 os.write(1, "".join(f"{line}\n" for line in printed).encode("utf-8", "surrogateescape"))
             if "/" not in task.words[0] and "PATH" not in environ:
                 raise FileNotFoundError(errno.ENOENT, "")  # slurmstepd looks in the task's own PATH alone
@@ -279,8 +281,9 @@ class Runner:
                 done, status = os.waitpid(task.pid, os.WNOHANG)
                 if done:
                     task.status = status
-                    for line in run_epilog(task.epilog, task.environ, task.release) if task.epilog else ():
-                        os.write(2, f"{task.said(line)}\n".encode())
+                    if task.epilog or task.configured_epilog:
+                        told = run_epilogs(task.configured_epilog, task.epilog, task.environ, task.release)
+                        os.write(2, "".join(f"{task.said(line)}\n" for line in told).encode())
                     self._ended.append(task)
                     self._ended_at = time.monotonic()
                     if task.source in self._inputs:

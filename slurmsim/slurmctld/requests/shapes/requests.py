@@ -139,6 +139,8 @@ _KINDS = ("association", "cluster", "tres", "user", "event", "account", "qos", "
           "wckey")  # fmt: skip
 _ANSWER = Text(1 << 28, 1)  # of a solver: plans of thousands of jobs
 _ENDED = _fields("core_id", "restarts", "status", core_id=Whole(0, 1 << 80), restarts=NUMBER, status=NUMBER)
+_PROGRAM_ENDED = _fields("core_id", "restarts", "kind", "node", "status", core_id=Whole(0, 1 << 80), restarts=NUMBER,
+                         kind=Text(8), node=NUMBER, status=NUMBER)  # fmt: skip
 _RANGES: dict[str, Shape] = dict.fromkeys(("n_nodes", "cpus", "time_limit"), _UNSIGNED_RANGE)
 _LONG = Whole(-(1 << 63), (1 << 64) - 1)
 _JOBS_ASKED = ListOf(Row((_LONG, _LONG), frozenset({1})), MOST_WORDS)
@@ -178,6 +180,7 @@ REQUESTS: dict[str, Shape] = {
     # jobs
     "submit": _fields("job", job=JOB, components=ListOf(JOB, 1000), will_run=FLAG),
     "ended": _ENDED,
+    "program_ended": _PROGRAM_ENDED,
     "solved": _fields("number", "answer", number=NUMBER, answer=_ANSWER),
     "last_id": _fields("id", id=NUMBER),
     "crontab": _fields(user=TEXT),

@@ -74,7 +74,7 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(BAD_NICE)
     if get("reboot") and not cluster.database.is_administrator(person):
         raise SubmitError(DENIED)
-    if get("expedited_requeue") and "enable_expedited_requeue" not in cluster.spec.scheduler_parameters:
+    if get("expedited_requeue") and not _expedites(cluster):
         raise SubmitError(NOT_SUPPORTED)
     if _names_too_many(cluster, asked):
         raise SubmitError(BAD_NODE_COUNT)
@@ -195,6 +195,11 @@ def _names_too_many(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
     if not asked.get("contiguous") or cluster.controller.state.rules.list_may_be_longer:
         return False
     return 0 < int(asked.get("max_nodes") or 0) < len(_named(cluster, asked))
+
+
+def _expedites(cluster: LiveCluster) -> bool:
+    """Return True if the configuration has expedited requeues."""
+    return "enable_expedited_requeue" in str(cluster.spec.options.get("SlurmctldParameters") or "").lower()
 
 
 def takes_id(cluster: LiveCluster, error: SubmitError, asked: Mapping[str, Any]) -> bool:
