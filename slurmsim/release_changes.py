@@ -91,6 +91,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "job_cpus_compared": Change(
         "24.11", "srun", "A `--cpus-per-task` of a step that is more than that of its job is told."
     ),
+    "gpus_override_those_of_nodes": Change(
+        "24.11", "srun", "`--gpus` of a step overrides SLURM_GPUS_PER_NODE, which its job has put there."
+    ),
     "missing_gres_not_named": Change(
         "24.11", "srun", "Of GRES that a step wants and its job does not have the name is not told; it was."
     ),

@@ -63,7 +63,7 @@ def test_steps_beside_each_other_have_other_devices(live: slurmsim.Cluster, tmp_
 )
 def test_steps_wait_for_gres_that_others_have(tmp_path: Path, job: str, steps: list[str], begins: list[int]) -> None:
     """As 26.05 did in a recording: a step without a wish wants all that its job has."""
-    lines = [f"srun --exact -n1 {step} sh -c 'sleep 2' & sleep 0.4" for step in steps]
+    lines = [f"srun --exact -n1 {step} sh -c 'sleep 3' & sleep 0.4" for step in steps]
     script = tmp_path / "job.sh"
     script.write_text("\n".join(["#!/bin/bash", *lines, "wait"]) + "\n")
     with slurmsim.cluster(nodes=2, cpus_per_node=8, gpus_per_node=4, slurm_version="26.05") as cluster:
@@ -73,5 +73,5 @@ def test_steps_wait_for_gres_that_others_have(tmp_path: Path, job: str, steps: l
     found = [row.split("|") for row in rows]
     starts = sorted(datetime.fromisoformat(start) for name, start in found if name[-2:-1] == ".")
     assert len(starts) == len(steps)
-    late = [int((start - starts[0]).total_seconds() >= 1.5) for start in starts]
+    late = [int((start - starts[0]).total_seconds() >= 2) for start in starts]
     assert late == begins

@@ -1,4 +1,4 @@
-"""``sbatch --requeue=expedite``: a job whose nodes broke it starts again before all others.
+"""``sbatch --requeue=expedite``: a job that broken nodes ended starts again before all others.
 
 Mirrors _set_job_requeue_exit_value, batch_requeue_fini and kill_running_job_by_node_name (job_mgr.c, 26.05). A job that
 fails goes back into the queue. If its epilog failed on a node it is EXPEDITING: it may start at once and goes first. If

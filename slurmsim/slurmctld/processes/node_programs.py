@@ -38,7 +38,7 @@ PROLOG, EPILOG, READY = "prolog", "epilog", "ready"
 LONGEST_S = 7 * 86_400
 """How long nodes wait for an epilog at most, where `PrologEpilogTimeout` says nothing."""
 PROLOG_FAILED = 54
-"""Exit status of a job whose prolog failed, as its signal; and what a supervisor tells of its script then."""
+"""Exit status of a job after a failed prolog, as its signal; and what a supervisor tells of its script then."""
 _ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
 _OPTIONS = {PROLOG: "Prolog", EPILOG: "Epilog"}
 _ERRORS = {PROLOG: "Prolog error", EPILOG: "Epilog error"}

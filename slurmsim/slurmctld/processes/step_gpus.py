@@ -122,7 +122,7 @@ def shared_out(total: int, given: Sequence[int]) -> list[int]:
 def await_gres(
     cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], places: Sequence[int], tasks: Sequence[int]
 ) -> None:
-    """Refuse a step for now whose GRES other steps of its job have. Raises Refusal."""
+    """Refuse a step for now if other steps of its job have the GRES it wants. Raises Refusal."""
     core, table = live.core, cluster.controller.state.table
     assert core.alloc is not None
     if asked.get("overlap") or not core.alloc.gres:
