@@ -59,7 +59,6 @@ class _Call(AllocatingCall):
     def run(self) -> int:
         for part in self.parts:
             self._compare_cpus(part.chosen)
-            self._forget_gpus_of_nodes(part.chosen)
             part.chosen.values["binding"] = cpu_binding(part.chosen, self.say, part.builder.configured)
             if part.chosen.get("multi_prog"):
                 self._find_programs(part)
@@ -97,12 +96,6 @@ class _Call(AllocatingCall):
         if asked > int(job):
             what = f"Job step's --cpus-per-task value exceeds that of job ({asked} > {job})"
             self.say.info(f"{what}. Job step may never run.")
-
-    def _forget_gpus_of_nodes(self, chosen: Chosen) -> None:
-        """Let --gpus of a step override what SLURM_GPUS_PER_NODE tells of its job."""
-        is_step = chosen.get("job_id") is not None and since(self.cluster.release, "gpus_override_those_of_nodes")
-        if is_step and chosen.written("gpus") and chosen.from_variable("gpus-per-node"):
-            chosen.reset("gpus-per-node")
 
     def _life(self, part: Part, facts: dict[str, Any], before: list[StepLife], own: bool) -> StepLife:
         """Make a step in one component; in those after the first it has the same number. Raises Stop."""

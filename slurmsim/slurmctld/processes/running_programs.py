@@ -28,7 +28,7 @@ class RunningPrograms:
             self._executor.start_program(_name(live.core.id, run, kind, node), told)
 
     def over(self, arguments: Mapping[str, Any]) -> None:
-        """Forget a program whose end was taken in."""
+        """Forget a program: its end was taken in."""
         self._executor.forget_program(
             _name(int(arguments["core_id"]), int(arguments["restarts"]), str(arguments["kind"]), int(arguments["node"]))
         )

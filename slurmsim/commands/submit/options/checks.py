@@ -35,6 +35,7 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     Stop
         After Slurm's ``fatal:`` line.
     """
+    _gpus_of_step(chosen)
     names = [bare(item).partition(":")[0] for item in str(chosen.get("gres") or "").split(",")]
     if chosen.is_set("gpus-per-node") and "gpu" in names and since(chosen.context.release, "gpus_in_one_way"):
         say.fatal("--gpus-per-node and --gres=gpu are mutually exclusive.")
@@ -50,6 +51,13 @@ def check_together(chosen: Chosen, say: Messages, spec_allowed: Callable[[], boo
     both = chosen.written("exclusive") and chosen.written("oversubscribe")
     if both and since(chosen.context.release, "exclusive_or_oversubscribe"):
         say.fatal("--exclusive and --oversubscribe options are mutually exclusive")
+
+
+def _gpus_of_step(chosen: Chosen) -> None:
+    """Let --gpus of a step override what SLURM_GPUS_PER_NODE tells of its job."""
+    is_step = chosen.get("job_id") is not None and since(chosen.context.release, "gpus_override_those_of_nodes")
+    if is_step and chosen.written("gpus") and chosen.from_variable("gpus-per-node"):
+        chosen.reset("gpus-per-node")
 
 
 def _segments(chosen: Chosen, say: Messages) -> None:
