@@ -55,6 +55,10 @@ class JsonStream:
         if not found:
             raise self._error(f"has no list {key!r}")
 
+    def items(self) -> Iterator[tuple[int, Any]]:
+        """Each element of a document that is a list, and the line it begins on. Raises WorkloadError as `elements`."""
+        yield from self._list()
+
     def _list(self) -> Iterator[tuple[int, Any]]:
         self._expect("[")
         while self._peek() != "]":
