@@ -31,6 +31,7 @@ class _Devices:
     files: bool
     variables: tuple[str, ...] | None
     """What its Flags say of the variables of GPUs; None if nothing."""
+    explicit: bool
 
 
 _NVIDIA, _AMD, _INTEL, _OPENCL = ((name,) for name in GPU_VARIABLES)
@@ -66,7 +67,7 @@ def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report)
             by_detection = detected.get(name)
             said = next((device.variables for device in mine if device.variables is not None), by_detection)
             gres = tuple(
-                replace(one, counted=not _has_files(one, mine, by_detection is not None))
+                replace(one, counted=not _has_files(one, mine, by_detection is not None), explicit=_explicit(one, mine))
                 for one in _merge(spec, mine, told, report, lines[-1].place, detects=bool(by_detection))
             )
             table.nodes[name] = replace(spec, gres=gres, gpu_variables=GPU_VARIABLES if said is None else said)
@@ -75,6 +76,10 @@ def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report)
 def _has_files(gres: Gres, devices: list[_Devices], detected: bool) -> bool:
     alike = (d for d in devices if d.name == gres.name and d.type in ("", gres.type))
     return (detected and gres.name == "gpu") or any(d.files for d in alike)
+
+
+def _explicit(gres: Gres, devices: list[_Devices]) -> bool:
+    return any(device.explicit for device in devices if device.name == gres.name)
 
 
 def _merge(
@@ -108,7 +113,7 @@ def _merge(
                             "the rest is ignored, as in real Slurm")  # fmt: skip
         # types must not change the count, which is slurm.conf's: only where both add up are they taken over
         if not gres.type and have == gres.count and mine and all(device.type for device in mine):
-            merged.extend(Gres(gres.name, device.type, device.count) for device in mine)
+            merged.extend(replace(gres, type=device.type, count=device.count) for device in mine)
         else:
             merged.append(gres)
     return tuple(merged)
@@ -127,8 +132,9 @@ def _devices(attributes: Attributes, nodes: tuple[str, ...], report: Report) -> 
     if count is None:
         return None
     files = attributes.given("file") or attributes.given("multiplefiles")
-    variables = _variables(attributes.text("flags").lower())
-    return _Devices(frozenset(nodes), name, attributes.text("type"), count, place, files, variables)
+    flags = attributes.text("flags").lower()
+    variables, explicit = _variables(flags), "explicit" in flags
+    return _Devices(frozenset(nodes), name, attributes.text("type"), count, place, files, variables, explicit)
 
 
 def _variables(flags: str) -> tuple[str, ...] | None:

@@ -136,7 +136,7 @@ GRES_KEYS = _table(
     honoured("Type", "text", ""),
     honoured("Count", "text", "", "from File when unset, else 1"),
     honoured("File", "text", "", "how many files it names, and that devices have numbers"),
-    honoured("AutoDetect", "text", "", "which variables have the numbers of GPUs"),
+    honoured("AutoDetect", "text", "", "which variables have the numbers of GPUs; explicit"),
     *(_harmless(name, "cores local to a GRES are not modelled") for name in ("Cores", "CPUs", "Links")),
     honoured("Flags", "text", "", "which variables have the numbers of GPUs"),
     honoured("MultipleFiles", "text", "", "that devices have numbers"),

@@ -285,7 +285,10 @@ def _gres(attributes: Attributes, cache: dict[str, tuple[Gres, ...]], report: Re
         except InputError as error:
             report.error(attributes.place_of("gres"), "Gres", "", error.message, error.expected or "")
         # without gres.conf GPUs have devices, as where they are detected; anything else is counted
-        cache[text] = tuple(Gres(name, type_, n, name != "gpu") for (name, type_), n in counts.items())
+        shared = {item.split(":")[0] for item in text.split(",") if ":no_consume" in item.lower()}
+        cache[text] = tuple(
+            Gres(name, type_, n, name != "gpu", name not in shared) for (name, type_), n in counts.items()
+        )
     return cache[text]
 
 

@@ -7,13 +7,17 @@ from dataclasses import dataclass, field
 class Gres:
     """One generic resource of a node: `name` (``gpu``), optional `type` (``a100``), how many.
 
-    `counted` ones have no device files: they are told as a number, and no job learns which of them it has.
+    `counted` ones have no device files: they are told as a number, and no job learns which of them it has. Those that
+    are not `consumed` (``no_consume``) are there for any number of jobs. An `explicit` one goes only to jobs that ask
+    for it, not to those that take whole nodes.
     """
 
     name: str
     type: str
     count: int
     counted: bool = False
+    consumed: bool = True
+    explicit: bool = False
 
 
 GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "GPU_DEVICE_ORDINAL")

@@ -23,7 +23,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.http_doors import Doors, protocol
 from slurmsim.protocol import USER_VARIABLE, Client, Refusal, Unreachable, cluster_folder
 from slurmsim.releases import VERSIONS
-from slurmsim.rest import routes, tokens
+from slurmsim.rest import routes, standard_input, tokens
 from slurmsim.rest.incoming import Incoming
 from slurmsim.rest.messages import UNAUTHORIZED, Answer, Failure, Request, plain
 from slurmsim.rest.service import Service, now
@@ -182,6 +182,11 @@ def _serve(args: argparse.Namespace) -> int:
         plugins=frozenset(plugins), versions=tuple(int(name.rpartition(".")[2]) for name in versions),
     )  # fmt: skip
     wanted = args.where or [w for w in os.environ.get("SLURMRESTD_LISTEN", "").split(",") if w]
+    if not wanted and standard_input.is_piped():
+        try:
+            return standard_input.serve(service, sys.stdin.buffer, sys.stdout.buffer)
+        finally:
+            service.close()
     if len(wanted) > 1:
         raise ConfigError("more than one place to listen at is not modelled", field="where", expected="one")
     where = wanted[0] if wanted else f"unix:{os.path.join(folder, 'slurmrestd.sock')}"

@@ -76,3 +76,11 @@ def test_signals_name_jobs_and_steps_as_they_were_given(cluster: Cluster) -> Non
     assert said(cluster, f"scancel -v -s USR1 {UNKNOWN}")[1].endswith(
         f"{error} SLUID.4294967294: Invalid job id specified\n"
     )
+
+
+def test_triggers_are_of_jobs_by_sluid(cluster: Cluster) -> None:
+    assert said(cluster, "strigger --set --fini --program=/bin/true --jobid=S2") == (0, "")
+    code, told = said(cluster, "strigger --get --noheader --jobid=S2")
+    assert code == 0
+    assert told.split()[1:4] == ["job", "2", "fini"]
+    assert said(cluster, "strigger --clear --jobid=S2") == (0, "")

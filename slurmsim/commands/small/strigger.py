@@ -14,6 +14,7 @@ from slurmsim.commands.text import short_helps
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, OPTIONAL, REQUIRED, LongOption, Parser, options
 from slurmsim.commands.text.release import release_of, version_of
+from slurmsim.commands.text.shown_id import shown_id
 from slurmsim.numerals import leading_number
 from slurmsim.release_changes import since
 
@@ -72,6 +73,7 @@ def run(argv: list[str], io: Io) -> int:
             texts = {"V": version_of(io), "usage": _USAGE}
             io.out(texts.get(key) or short_helps.text("strigger", [*_OTHERS, *_events(release)]))
             return 0
+        value = shown_id(io, value or "") if key == "j" else value
         given[key] = value or ""
         _check_value(key, value or "", io)
     _validate(given, release, io)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Final
 
 import numpy as np
@@ -295,7 +296,11 @@ def grant(
     there is.
     """
     given: dict[int, IntArray] = {}
+    unconsumed = table.unconsumed if table is not None else frozenset()
     for demand in wanted:
+        if unconsumed and not unconsumed.isdisjoint(demand.kinds):  # it is there, and none of it is taken
+            given |= {kind: np.zeros(len(idx), np.int64) for kind in demand.kinds}
+            continue
         pool = [free_gres[k][idx] - given.get(k, 0) for k in demand.kinds]
         have = np.sum(pool, axis=0)
         if demand.is_gpu and most_gpus is not None:
@@ -336,9 +341,20 @@ def untouched(table: NodeTable, free_gres: IntArray, idx: IntArray) -> npt.NDArr
     return found
 
 
-def all_of(free_gres: IntArray, idx: IntArray) -> tuple[tuple[int, IntArray], ...]:
-    """Return all GRES of the nodes of an exclusive job (gres_ctld_job_alloc_whole_node)."""
-    return tuple((kind, row[idx]) for kind, row in enumerate(free_gres) if row[idx].any())
+def all_of(table: NodeTable, idx: IntArray, wanted: Sequence[Demand] = ()) -> tuple[tuple[int, IntArray], ...]:
+    """Return the GRES of the nodes of an exclusive job (gres_ctld_job_alloc_whole_node).
+
+    It gets all of them, of explicit ones what it asks for, and none of those that no job uses up.
+    """
+    found = [(kind, row[idx]) for kind, row in enumerate(table.gres) if row[idx].any()]
+    if table.unconsumed:
+        found = [(kind, row * 0 if kind in table.unconsumed else row) for kind, row in found]
+    if table.explicit:
+        asked = [demand for demand in wanted if not table.explicit.isdisjoint(demand.kinds)]
+        each = np.ones(len(idx), np.int64)
+        found = [(kind, row) for kind, row in found if kind not in table.explicit]
+        found += grant(asked, table.gres, idx, each.tolist(), each, table=table)
+    return tuple(sorted(found, key=itemgetter(0)))
 
 
 def _has_no_files(demand: Demand, table: NodeTable | None) -> bool:

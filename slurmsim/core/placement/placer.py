@@ -353,7 +353,7 @@ class Placer:
         gres: tuple[tuple[int, IntArray], ...] = ()
         if request.exclusive and self.table.gres_kinds:  # all that its nodes have, whatever it asks for
             idx = to_indices(chosen)
-            gres = all_of(self.table.gres, idx)
+            gres = all_of(self.table, idx, request.gres)
             mem = self._memory_of_gpus(request, gres, mem, len(idx)) if request.gres else mem
         return Allocation(chosen, True, n_nodes, n_cpus, cpus, mem, gres, runs=runs)
 
@@ -564,7 +564,7 @@ class Placer:
             tasks = (cpus // request.cpus_per_task).tolist()
             gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most, table)
             if request.all_cores:
-                gres = all_of(table.gres, idx)
+                gres = all_of(table, idx, request.gres)
             elif request.asked.tasks_per_gpu and self.rules.gpu_cpus_by_node:
                 cpus = cpus_of_tasks(request.gres, gres, cpus)
         mem: int | IntArray = request.mem_node

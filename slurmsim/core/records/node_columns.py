@@ -41,6 +41,10 @@ class NodeColumns:
         for i, s in enumerate(nodes):
             for g in s.gres:
                 self.gres[kinds.index((g.name, g.type)), i] += g.count
+        flagged = [(kinds.index((g.name, g.type)), g) for s in nodes for g in s.gres if g.explicit or not g.consumed]
+        # kinds that jobs do not use up, and those that only jobs get that ask for them
+        self.unconsumed = frozenset(kind for kind, g in flagged if not g.consumed)
+        self.explicit = frozenset(kind for kind, g in flagged if g.explicit)
         self.everything: Bitmap = (1 << self.n) - 1
         together: dict[int, list[int]] = {}
         for i, spec in enumerate(nodes):

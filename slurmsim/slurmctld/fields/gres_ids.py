@@ -14,7 +14,6 @@ from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import task_ranges
 
 if TYPE_CHECKING:
-    from slurmsim.core.records.node_table import NodeTable
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
 Devices = tuple[int, ...]
@@ -129,12 +128,22 @@ def gres_totals(core: Job, cluster: LiveCluster) -> str:
     return ",".join(parts)
 
 
-def used_gres(kind: int, node: int, table: NodeTable) -> int:
+def used_gres(kind: int, node: int, cluster: LiveCluster) -> int:
     """Return how many of a kind are in use on a node."""
+    table = cluster.controller.state.table
     total = int(table.gres[kind][node])
-    if table.idle >> node & 1:
+    if table.idle >> node & 1 or kind in table.unconsumed:
         return 0
+    if kind in table.explicit and not table.mixed >> node & 1:  # the job that has the node may not have asked for it
+        return sum(_of_job(job, kind, node) for job in _running(cluster) if job.nodes >> node & 1)
     return total - int(table.free_gres[kind][node]) if table.mixed >> node & 1 else total
+
+
+def _of_job(job: Job, kind: int, node: int) -> int:
+    if job.alloc is None:
+        return 0
+    at = job.alloc.indices().tolist().index(node)
+    return sum(counts if isinstance(counts, int) else int(counts[at]) for own, counts in job.alloc.gres if own == kind)
 
 
 def gres_used(node: int, cluster: LiveCluster) -> str | None:
@@ -151,7 +160,7 @@ def gres_used(node: int, cluster: LiveCluster) -> str | None:
         for kind in kinds:
             of_type = table.gres_kinds[kind][1]
             if not of_type:
-                parts.append(f"{name}:{used_gres(kind, node, table)}")
+                parts.append(f"{name}:{used_gres(kind, node, cluster)}")
                 continue
             # this walks over all running jobs, so only nodes with typed devices pay for it
             held = _held(cluster) if held is None else held

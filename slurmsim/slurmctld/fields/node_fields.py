@@ -179,7 +179,7 @@ def _given(i: int, cluster: LiveCluster) -> str:
     given = {"cpu": used_cpus(i, cluster), "mem": used_memory(i, cluster)}  # a suspended job keeps its memory alone
     table, counts = cluster.controller.state.table, cluster.controller.state.billing
     for kind, (name, of_type) in enumerate(table.gres_kinds):
-        counts.add_gres(given, name, of_type, used_gres(kind, i, table))
+        counts.add_gres(given, name, of_type, used_gres(kind, i, cluster))
     return format_tres({name: count for name, count in given.items() if count})
 
 

@@ -55,6 +55,8 @@ def _too_many(core: Job, table: NodeTable, asked: Mapping[str, Any]) -> str | No
     alloc, tasks = core.alloc, int(asked["num_tasks"])
     for key, times in (("tres_per_node", 1), ("gpus", 1), ("tres_per_task", tasks)):
         for name, kind, count, _ in _items(asked, key):
+            if any(table.gres_kinds[index][0] == name for index in table.unconsumed):
+                continue  # its job has none of it, and the node has it
             counts = [have for index, have in (alloc.gres if alloc is not None else ())
                       if table.gres_kinds[index][0] == name and kind in ("", table.gres_kinds[index][1])]  # fmt: skip
             on_nodes = [sum(have if isinstance(have, int) else int(have[place]) for have in counts)

@@ -60,6 +60,7 @@ _BAD_FEATURE_ID = {"22.05": True, "24.11": False}
 _NO_ENVIRONMENT = {
     "22.05": "I/O error writing script/environment to file", "26.05": "Environment is missing in job",
 }  # fmt: skip
+_PARTS_OF_GPUS = frozenset({"mps", "shard"})
 _GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")
 
 
@@ -69,6 +70,7 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
     check_task_tres(asked, cluster.release)
     if not get("allocate"):
         check_gres(cluster, asked)  # sbatch looks at them before it asks
+    _check_shared(asked)
     nice = int(get("nice") or 0)
     if nice < 0 and not cluster.database.is_operator(person):
         raise SubmitError(BAD_NICE)
@@ -157,6 +159,16 @@ def check_gres(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
         for item in bare_items(asked.get(key) or "", "task" if key == "tres_per_task" else ""):
             if item.partition(":")[0].lower() not in known:
                 raise SubmitError(BAD_GRES)
+
+
+def _check_shared(asked: Mapping[str, Any]) -> None:
+    """Refuse GPUs beside parts of GPUs, and a frequency of a GPU that jobs share. Raises SubmitError."""
+    names = {
+        item.partition(":")[0].lower()
+        for key in _GRES_KEYS for item in bare_items(asked.get(key) or "", "task" if key == "tres_per_task" else "")
+    }  # fmt: skip
+    if names & _PARTS_OF_GPUS and ("gpu" in names or asked.get("gpu_freq")):
+        raise SubmitError(BAD_GRES)
 
 
 def check_task_tres(asked: Mapping[str, Any], release: str) -> None:

@@ -1,0 +1,86 @@
+"""``no_consume`` of a node's GRES and ``Flags=explicit`` of gres.conf: what 26.05 printed in a recording."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import slurmsim
+from slurmsim.releases import RELEASES
+
+CONF = """\
+ClusterName=flags
+SlurmctldHost=localhost
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+GresTypes=r1,r2,r3
+NodeName=n1 CPUs=8 Gres=r1:4,r2:4,r3:no_consume:2
+PartitionName=all Nodes=ALL Default=YES
+"""
+GRES = "Name=r1 Count=4\nName=r2 Count=4 Flags=explicit\nName=r3 Count=2\n"
+
+
+@pytest.fixture(params=[RELEASES[0], RELEASES[-1]])
+def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[slurmsim.Cluster]:
+    (tmp_path / "slurm.conf").write_text(CONF)
+    (tmp_path / "gres.conf").write_text(GRES)
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", frozen=True, slurm_version=request.param) as cluster:
+        yield cluster
+
+
+def used(cluster: slurmsim.Cluster) -> str:
+    found = re.search(r"GresUsed=(\S+)", cluster.run(["scontrol", "show", "node", "n1", "-d"]).stdout)
+    assert found is not None
+    return found[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ("--exclusive", "r1:4,r2:0,r3:0"),
+        ("--exclusive --gres=r2:1", "r1:4,r2:1,r3:0"),
+        ("--gres=r3:2", "r1:0,r2:0,r3:0"),
+        ("--gres=r1:1,r2:3", "r1:1,r2:3,r3:0"),
+    ],
+)
+def test_what_of_a_node_is_used(live: slurmsim.Cluster, options: str, told: str) -> None:
+    live.run(["sbatch", *options.split(), "--wrap", "sleep 60"])
+    live.step(5)
+    assert live.run(["squeue", "-h", "-o", "%t"]).stdout.split() == ["R"]
+    assert used(live) == told
+
+
+def test_any_number_of_jobs_have_what_none_uses_up(live: slurmsim.Cluster) -> None:
+    for options in ("--gres=r3:2", "--gres=r3:1", "--gres=r3:2"):
+        live.run(["sbatch", options, "--wrap", "sleep 60"])
+    refused = live.run(["sbatch", "--gres=r3:3", "--wrap", "sleep 60"], check=False)
+    assert refused.returncode != 0
+    live.step(5)
+    assert live.run(["squeue", "-h", "-o", "%t"]).stdout.split() == ["R", "R", "R"]
+
+
+def test_a_step_may_want_what_no_job_uses_up(live: slurmsim.Cluster) -> None:
+    told = live.run(["srun", "--gres=r3:1", "echo", "ran"], check=False)
+    assert (told.stdout, told.stderr) == ("ran\n", "")
+
+
+def test_jobs_that_are_over_leave_all_of_it(live: slurmsim.Cluster) -> None:
+    live.run(["sbatch", "--exclusive", "--gres=r2:2", "--wrap", "sleep 10"])
+    live.step(20)
+    assert used(live) == "r1:0,r2:0,r3:0"
+    live.run(["sbatch", "--gres=r2:4,r1:4", "--wrap", "sleep 10"])
+    live.step(5)
+    assert used(live) == "r1:4,r2:4,r3:0"
+
+
+def test_gpus_and_parts_of_gpus_are_not_asked_for_together(tmp_path: Path) -> None:
+    conf = CONF.replace("GresTypes=r1,r2,r3", "GresTypes=gpu,mps").replace("r1:4,r2:4,r3:no_consume:2", "gpu:1,mps:100")
+    (tmp_path / "slurm.conf").write_text(conf)
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", frozen=True) as cluster:
+        for options in ("--gres=mps:1,gpu:1", "--gres=mps:1 --gpu-freq=high"):
+            refused = cluster.run(["sbatch", *options.split(), "--wrap", "true"], check=False)
+            assert "Invalid generic resource (gres) specification" in refused.stderr
+        assert cluster.run(["sbatch", "--gres=mps:1", "--wrap", "true"]).returncode == 0
