@@ -51,6 +51,7 @@ COMMANDS = (
     "copies",
     "sessions",
     "twin",
+    "when",
 )
 LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")  # the commands of the module ``live``
 COPIES = ("snapshot", "restore", "fork")  # the commands of the module ``copies``

@@ -5,7 +5,7 @@ from __future__ import annotations
 GROUPS = {
     "a log": ("run", "check", "diff", "convert", "generate", "calibrate"),
     "its results": ("report", "compare", "why", "validate", "efficiency", "fidelity"),
-    "questions": ("whatif", "sweep", "arena", "strategy"),
+    "questions": ("whatif", "when", "sweep", "arena", "strategy"),
     "a live cluster": (
         "up", "twin", "down", "status", "shell", "env", "as", "clock", "calls", "web", "inject", "snapshot", "restore",
         "fork", "record", "replay",
@@ -32,6 +32,7 @@ HELPS = {
     "calibrate": "a doctor for a site's own data: what is missing, how faithful a replay is, "
     "which setting would explain the rest",
     "whatif": "what would a change do to waits, and how sure is that",
+    "when": "when a waiting job of a real cluster starts, and what would let it start sooner",
     "sweep": "run a grid of cells and compare policies",
     "arena": "a leaderboard of policies on a fixed set",
     "strategy": "which way of submitting jobs uses up an allocation",

@@ -57,16 +57,13 @@ def _collect(args: argparse.Namespace) -> int:
 
 
 def _load(args: argparse.Namespace) -> int:
-    from slurmsim.twin.build import build
-    from slurmsim.twin.dump import read_dump
-    from slurmsim.twin.folder import write
+    from slurmsim.twin.opened import make
     from slurmsim.twin.run_times import read_run_times
     from slurmsim.twin.view import as_dict, as_text
 
     run_times = read_run_times(args.run_times) if args.run_times is not None else None
     with tempfile.TemporaryDirectory(prefix="slurmsim-twin-") as scratch:
-        twin = build(read_dump(args.dump), Path(scratch), release=args.slurm_version or "", run_times=run_times)
-        write(twin, args.state.absolute())
+        twin = make(args.dump, args.state.absolute(), Path(scratch), args.slurm_version or "", run_times)
     if args.json:
         print(json.dumps(as_dict(twin), indent=2))
     else:

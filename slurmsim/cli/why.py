@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from slurmsim.cli.terminal import show
-from slurmsim.errors import OutputError
+from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import cluster_folder
 from slurmsim.slurmctld.history.header import JOURNAL
 
@@ -18,7 +18,11 @@ that freed its nodes."""
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", metavar="DIR", nargs="?", help="folder that slurmsim run wrote, or of a cluster")
-    parser.add_argument("jobs", metavar="JOBID", nargs="+", help="job id, or ARRAY_TASK")
+    parser.add_argument("jobs", metavar="JOBID", nargs="*", help="job id, or ARRAY_TASK")
+    parser.add_argument(
+        "--from", metavar="DUMP", dest="dump", help="of a real cluster: what slurmsim twin collect wrote (docs/twin.md)"
+    )
+    parser.add_argument("--user", metavar="NAME", help="with --from: each of that user's waiting jobs in a line")
     parser.add_argument("--state", metavar="DIR", help="a live cluster's folder")
     parser.add_argument(
         "--no-offers",
@@ -31,6 +35,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the explanations."""
     jobs = list(args.jobs)
+    if args.dump is not None:
+        return _of_dump([*([] if args.dir is None else [args.dir]), *jobs], args)
+    if args.user is not None:
+        raise ConfigError("a dump is needed", field="--user", expected="--from DUMP beside it")
+    if args.dir is None or not (jobs or args.dir.replace("_", "").isdecimal()):
+        raise ConfigError("no job is named", field="JOBID", expected="the id of a job")
     if args.state is not None:
         return _of_cluster(Path(args.state).absolute(), [*([] if args.dir is None else [args.dir]), *jobs], args)
     if args.dir is not None and not Path(args.dir).exists() and args.dir.replace("_", "").isdecimal():
@@ -59,6 +69,26 @@ def _of_cluster(folder: Path, jobs: list[str], args: argparse.Namespace) -> int:
     found = [explain(folder, job, now, offers=not args.no_offers) for job in jobs]
     if args.json:
         print(json.dumps(found, indent=2))
+    else:
+        show("\n\n".join(map(as_text, found)))
+    return 0
+
+
+def _of_dump(jobs: list[str], args: argparse.Namespace) -> int:
+    from slurmsim.live.waiting.explain import explain
+    from slurmsim.live.waiting.text import as_text
+    from slurmsim.twin.opened import opened
+    from slurmsim.twin.waiting import of_user, summary
+
+    if bool(jobs) == (args.user is not None):
+        raise ConfigError("one of them is needed", field="--from", expected="job ids, or --user NAME")
+    with opened(Path(args.dump)) as (folder, twin):
+        names = jobs or of_user(twin, args.user)
+        found = [explain(folder, job, offers=not args.no_offers and args.user is None) for job in names]
+    if args.json:
+        print(json.dumps(found, indent=2))
+    elif args.user is not None:
+        show(summary(args.user, found, twin))
     else:
         show("\n\n".join(map(as_text, found)))
     return 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import re
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.tres import TresError, parse_gres
 from slurmsim.twin.findings import Findings
 from slurmsim.twin.jobs import SeenJob
+
+_INDICES = re.compile(r"(\w{1,64}):(?:(\w{1,64}):)?\d{1,9}\(IDX:([\d,-]{1,4096})\)", re.ASCII)
 
 
 class Allocations:
@@ -73,6 +77,8 @@ class Allocations:
         if alloc.whole:
             memory = [seen[node][1] for node in nodes]
         same = all((seen[node][0], seen[node][1]) == (c, m) for node, c, m in zip(nodes, cpus, memory, strict=True))
+        if not any(seen[node][2] for node in nodes):
+            return same  # of a job that is over no devices are told
         return same and all(dict(self._of_node(alloc, k)) == self._kinds(seen[node][2]) for k, node in enumerate(nodes))
 
     def _of_node(self, alloc: Allocation, at: int) -> list[tuple[int, int]]:
@@ -118,6 +124,17 @@ class Allocations:
             for node in self._indices(held.nodes):
                 if node in nodes and cpus:
                     self._engine.given_cpus[run, node] = cpus
+                for kind, devices in self._devices(node, held.gres):
+                    self._engine.given_gres[run, node, kind] = devices
+
+    def _devices(self, node: int, text: str) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Yield the devices of ``gpu:a100:2(IDX:1-2)`` by our number of the kind; they count from its first one on."""
+        known = {kind: k for k, kind in enumerate(self._table.gres_kinds)}
+        for name, of_type, indices in _INDICES.findall(text):
+            kind = known.get((name, of_type))
+            if kind is not None:
+                first = sum(int(self._table.gres[k][node]) for k in range(kind) if self._table.gres_kinds[k][0] == name)
+                yield kind, tuple(number - first for number in numbers(indices) if number >= first)
 
 
 def numbers(text: str) -> list[int]:

@@ -11,7 +11,7 @@ from slurmsim.slurmctld.history.copies import write_folder
 from slurmsim.slurmctld.history.header import JOURNAL
 from slurmsim.slurmctld.history.state_folder import StateFolder
 from slurmsim.slurmctld.snapshot.image import take
-from slurmsim.twin.build import Twin
+from slurmsim.twin.twin import Twin
 
 
 def write(twin: Twin, folder: Path) -> None:

@@ -136,7 +136,7 @@ class _Reader:
         job = SeenJob(
             id=self._id("JobId"), line=self._shown.line, file=self._file, state=self._state(), user=user, uid=uid,
             group=group, gid=gid, name=self._shown.fields.get("JobName", ""), account=get("Account"), qos=get("QOS"),
-            reason=self._shown.fields.get("Reason", ""), dependency=get("Dependency"),
+            reason=_with_blanks(self._shown.fields.get("Reason", "")), dependency=get("Dependency"),
             priority=self._number("Priority", None), nice=self._signed("Nice"),
             requeue=get("Requeue", "1") != "0", restarts=self._number("Restarts", 0) or 0,
             batch=get("BatchFlag", "1") != "0", exit_code=self._exit_code(), limit_min=self._minutes("TimeLimit"),
@@ -152,7 +152,7 @@ class _Reader:
             tasks_per_node=leading_number(get("NtasksPerN:B:S:C", "0")),
             cpus_per_node=self._number("MinCPUsNode", 0) or 0, mem_per_node_mib=self._memory("MinMemoryNode"),
             mem_per_cpu_mib=self._memory("MinMemoryCPU"), tmp_disk_mib=self._memory("MinTmpDiskNode") or 0,
-            asked_tres=self._tres("ReqTRES", "TRES"), given_tres=self._tres("AllocTRES", "TRES"),
+            asked_tres=self._asked_tres(), given_tres=self._tres("AllocTRES", "TRES"),
             features=get("Features"), licenses=get("Licenses"), reservation=get("Reservation"),
             shared=self._shared(), contiguous=get("Contiguous") == "1", held=held,
             planned_nodes=get("SchedNodeList"), sluid=get("SLUID"),
@@ -283,10 +283,25 @@ class _Reader:
         except InputError as error:
             raise self._wrong(key, error.message, error.expected or "NAME=COUNT,…") from None
 
+    def _asked_tres(self) -> dict[str, int]:
+        """Return what it asked for; before 23.02 a job that has nodes tells what it was given alone."""
+        waits = self._shown.get("JobState").startswith("PENDING")
+        return self._tres("ReqTRES", "TRES") if waits or "ReqTRES" in self._shown.fields else {}
+
     def _held(self, detail: dict[str, str]) -> Held:
         memory = self._parsed("Mem", detail.get("Mem", "0"), parse_memory) or 0
         gres = detail.get("GRES", "")
         return Held(detail.get("Nodes", ""), detail.get("CPU_IDs", ""), memory, "" if gres == "(null)" else gres)
+
+
+def _with_blanks(reason: str) -> str:
+    """Return a reason with the blanks that ``show job`` prints as lines; names of nodes behind a colon keep theirs.
+
+    >>> _with_blanks("ReqNodeNotAvail,_UnavailableNodes:n_1"), _with_blanks("Priority")
+    ('ReqNodeNotAvail, UnavailableNodes:n_1', 'Priority')
+    """
+    text, colon, names = reason.partition(":")
+    return text.replace("_", " ") + colon + names
 
 
 _GRES = (

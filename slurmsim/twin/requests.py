@@ -6,6 +6,7 @@ from typing import Any
 
 from slurmsim.numerals import is_number
 from slurmsim.slurmctld.base.submit_request import INFINITE
+from slurmsim.states import JobState
 from slurmsim.twin.jobs import NO_LIMIT, SeenJob
 
 _SHOWN = ("command", "work_dir", "comment", "admin_comment", "submit_line", "extra", "wckey", "std_in")
@@ -45,7 +46,7 @@ def _limit(job: SeenJob) -> int | None:
 def _sizes(job: SeenJob) -> dict[str, Any]:
     """Nodes, tasks and CPUs; of a running job those that it asked for, as far as its TRES tell."""
     nodes = job.asked_tres.get("node", job.min_nodes)
-    cpus = job.asked_tres.get("cpu", job.cpus)
+    cpus = job.asked_tres.get("cpu") or _told_cpus(job)
     found: dict[str, Any] = {"min_cpus": cpus}
     of_tasks = job.max_nodes is not None and job.max_nodes == job.n_tasks != 1 and not job.tasks_per_node
     if (job.max_nodes is not None and not (of_tasks and job.min_nodes == 1)) or nodes > 1:
@@ -59,6 +60,32 @@ def _sizes(job: SeenJob) -> dict[str, Any]:
     if job.cpus_per_node > 1:
         found["pn_min_cpus"] = job.cpus_per_node
     return found
+
+
+def _told_cpus(job: SeenJob) -> int:
+    """Return the CPUs it asked for by its tasks, where it was given all of its nodes."""
+    if job.shared == "exclusive" and job.n_tasks and job.state != JobState.PENDING:
+        return job.n_tasks * (job.cpus_per_task or 1)
+    return job.cpus
+
+
+def plain_request(job: SeenJob, run_s: int, exit_code: int = 0) -> dict[str, Any]:
+    """Return a request for as much as `job` has, without what made our rules refuse it; it has its nodes already."""
+    asked = request_of(job, run_s, exit_code)
+    kept = (
+        "name",
+        "partition",
+        "account",
+        "qos",
+        "time_limit",
+        "work_dir",
+        "requeue",
+        "script",
+        "command",
+        "submit_line",
+    )
+    found = {name: asked[name] for name in kept if name in asked}
+    return {**found, "min_nodes": job.min_nodes, "max_nodes": job.min_nodes, "min_cpus": job.min_nodes}
 
 
 def _memory(job: SeenJob) -> dict[str, Any]:

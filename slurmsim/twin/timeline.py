@@ -24,7 +24,7 @@ from slurmsim.states import JobState, Reason
 from slurmsim.twin.allocations import Allocations
 from slurmsim.twin.findings import Findings, Weight
 from slurmsim.twin.jobs import SeenJob
-from slurmsim.twin.requests import request_of
+from slurmsim.twin.requests import plain_request, request_of
 from slurmsim.twin.run_times import RunTimes
 
 _ENDS, _SUBMITS, _STARTS, _SHORT = range(4)
@@ -64,11 +64,13 @@ class Timeline:
         """Let all of it happen."""
         self.seen = jobs
         self.engine.network.follow(whole=True)
+        self.engine.controller.admission.watch(False)  # the dump has the reasons
         slowly, self.engine.dies_slowly = self.engine.dies_slowly, False
         for _, _, act, what in sorted(self._facts(jobs), key=itemgetter(0, 1)):
             act(what)
         self.engine.network.advance(self.now)
         self.engine.dies_slowly = slowly
+        self.engine.controller.admission.watch(True)
 
     def _facts(self, jobs: list[SeenJob]) -> Iterator[tuple[int, int, Callable[[Any], None], Any]]:
         for group in groups(jobs):
@@ -101,19 +103,36 @@ class Timeline:
                 return
             asked["array_inx"] = ",".join(map(str, indices))
         number = first.array_id or first.id
-        table, engine = self.engine.job_table, self.engine
+        table = self.engine.job_table
         at = self._at(_submit(group))
         before, table.last_id = table.last_id, number - 1
         try:
             if table.next_id() != number:
                 raise Refusal("its id is taken")
-            answer = engine.execute(at, "submit", {"job": asked}, engine.people.by_name(first.user))
+            answer = self._take(at, asked, first)
         except Refusal as refusal:
             table.last_id = before
             said = refusal.text.splitlines()[-1] if refusal.text else "refused"
             self._findings.add(Weight.HEAVY, f"left out, our rules refuse it ({said})", first.shown_id)
             return
         self._know(group, int(answer["job_id"]), first)
+
+    def _take(self, at: int, asked: dict[str, Any], first: SeenJob) -> dict[str, Any]:
+        """Submit; of a job that has nodes, whatever our rules say of its request. Raises Refusal."""
+        person, table = self.engine.people.by_name(first.user), self.engine.job_table
+        try:
+            return self.engine.execute(at, "submit", {"job": asked}, person)
+        except Refusal:
+            if not first.nodes or first.array_id is not None:
+                raise
+            table.last_id = first.id - 1
+            answer = self.engine.execute(
+                at, "submit", {"job": plain_request(first, *self._run_times.of(first))}, person
+            )
+            self._findings.add(
+                Weight.MIDDLE, "our rules refuse its request; it has its nodes all the same", first.shown_id
+            )
+            return answer
 
     def _indices(self, group: Group) -> list[int]:
         found: set[int] = set()
@@ -138,6 +157,7 @@ class Timeline:
             if live is None:
                 continue
             self.lives[id(job)] = live
+            live.core.restarts = job.restarts
         for index, live in array.tasks.items() if array is not None else ():
             self.engine.network.behaviour[live.core.id] = self._run_times.behaviour(first, index)
 
@@ -164,7 +184,6 @@ class Timeline:
             at, lambda: c.life_cycle.start(record, alloc, job.scheduler or "Main", self._limit_s(job)),
             before_others=True,
         )  # fmt: skip
-        core.restarts = 0
         if job.state == JobState.SUSPENDED:
             self._suspend(job, live)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from slurmsim.numerals import counted
 from slurmsim.states import JobState
-from slurmsim.twin.build import Twin
 from slurmsim.twin.findings import Weight
+from slurmsim.twin.twin import Twin
 
 _HEADS = {
     Weight.HEAVY: "Missing, or left out:", Weight.MIDDLE: "May change an order, or nodes:",

@@ -12,10 +12,11 @@ from slurmsim.hostlist import expand
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.settings import Settings
 from slurmsim.slurmctld.base.live_job import LiveJob
-from slurmsim.twin.build import Twin, build
+from slurmsim.twin.build import build
 from slurmsim.twin.dump import read_dump
 from slurmsim.twin.folder import write
 from slurmsim.twin.run_times import RunTimes
+from slurmsim.twin.twin import Twin
 
 HOUR_S = 3600
 TIE_S = 3  # a start takes that long at the recordings' clock rate

@@ -172,6 +172,10 @@ class Admission:
             if job.reason != waits_for:
                 self._pending_reasons.again_in_a_pass(job, waits_for)
 
+    def watch(self, watched: bool) -> None:
+        """Show from now on, or do not show, what the tests of submissions find."""
+        self._pending_reasons.watch(watched)
+
     def let_in(self, job: Job) -> None:
         """Raise SubmitError unless its account, QOS and partitions let `job` in."""
         if self._accounting.accounts is not None:

@@ -128,6 +128,10 @@ class PendingReasons:
             return None
         return self.reserved.examine(record, self.state.now, self._partition_limits.time_limit(job, partition))
 
+    def watch(self, watched: bool) -> None:
+        """Show from now on, or do not show, what the tests of submissions find."""
+        self._watched = watched
+
     def show_busy(self, job: Job) -> None:
         """Set the pending reason that sbatch's own test of `job` finds.
 

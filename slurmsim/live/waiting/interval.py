@@ -62,7 +62,7 @@ def starts(onlooker: Onlooker, live: LiveJob, past: Sequence[Known]) -> list[flo
     wrong = factors(past)
     began = time.monotonic()
     while len(found) < COPIES and (len(found) < LEAST_COPIES or time.monotonic() - began < MOST_S):
-        found.append(_start_in_copy(onlooker.fork(), live.core.id, Draws(rng, past, wrong), past, rng))
+        found.append(start_in_copy(onlooker.fork(), live.core.id, Draws(rng, past, wrong), past, rng))
     return sorted(found)
 
 
@@ -111,7 +111,7 @@ class Draws:
         return max(1, round(self._rng.choice(some) * limit_s) - ran_s)
 
 
-def _start_in_copy(fork: Engine, core_id: int, draws: Draws, past: Sequence[Known], rng: Random) -> float:
+def start_in_copy(fork: Engine, core_id: int, draws: Draws, past: Sequence[Known], rng: Random) -> float:
     """When the job starts in a copy; infinity for not within `LONGEST_S`."""
     mine = fork.jobs[core_id]
     for live in list(fork.jobs.values()):

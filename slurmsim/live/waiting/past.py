@@ -1,10 +1,14 @@
 """What came to a cluster and how long it ran: the newest jobs, from its daemon or, where none runs, from its files."""
 
+import json
 import sqlite3
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+from slurmsim.errors import OutputError
+from slurmsim.input_file import read_bytes
 from slurmsim.json_text import loads
 from slurmsim.protocol import Client
 from slurmsim.slurmctld.fields.every_job import SHOWN
@@ -12,6 +16,7 @@ from slurmsim.slurmctld.history.history import ACCOUNTING
 from slurmsim.states import JobState
 
 NEWEST = 2_000
+BEFORE = "before.json"  # in the folder of a cluster that is another's twin: jobs of that one's past
 FIELDS = ("user_name", "account", "partition", "qos", "job_state", "submit_time", "start_time", "end_time",
           "time_limit", "num_nodes", "num_cpus")  # fmt: skip
 _RAN = frozenset({JobState.COMPLETED, JobState.FAILED, JobState.TIMEOUT, JobState.OUT_OF_MEMORY})
@@ -42,7 +47,25 @@ def newest(folder: Path, *, running: bool) -> list[Known]:
     `running`: its daemon is asked; else its files are read.
     """
     rows = _asked(folder) if running else _read(folder)
-    return sorted(filter(None, map(_known, rows)), key=lambda job: job.submit)
+    found = [*_kept(folder), *filter(None, map(_known, rows))]
+    return sorted(found, key=lambda job: job.submit)
+
+
+def keep(folder: Path, jobs: Sequence[Known]) -> None:
+    """Keep the past of a cluster before its own first instant, for `newest`. Raises OutputError."""
+    try:
+        (folder / BEFORE).write_text(json.dumps([list(astuple(job)) for job in jobs]), "utf-8")
+        (folder / BEFORE).chmod(0o600)
+    except OSError as error:
+        raise OutputError(f"{folder / BEFORE}: {error.strerror}") from None
+
+
+def _kept(folder: Path) -> list[Known]:
+    """Return what `keep` has written; none where it was not, or is damaged."""
+    try:
+        return [Known(*row) for row in loads(read_bytes(folder / BEFORE))]
+    except (OSError, ValueError, TypeError):
+        return []
 
 
 def _asked(folder: Path) -> list[tuple[Any, ...]]:

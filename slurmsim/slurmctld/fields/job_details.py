@@ -224,7 +224,7 @@ def _placed(row: Row, cluster: LiveCluster) -> list[list[Any]]:
     if core.alloc is None:
         return []
     table = cluster.controller.state.table
-    mem, no_gres = core.alloc.mem, "(null)" if core.alloc.gres else ""
+    mem, no_gres = core.alloc.mem, "(null)" if core.alloc.gres and core.state in _RAN else ""
     groups: list[tuple[list[str], tuple[str, int, str]]] = []
     for k, i in enumerate(core.alloc.indices().tolist()):
         own = mem if isinstance(mem, int) else int(mem[k])

@@ -13,9 +13,10 @@ from slurmsim.errors import SlurmSimError
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.settings import Settings
 from slurmsim.states import JobState
-from slurmsim.twin.build import Twin, build
+from slurmsim.twin.build import build
 from slurmsim.twin.collect import QUESTIONS, script
 from slurmsim.twin.dump import read_dump
+from slurmsim.twin.twin import Twin
 
 
 def twin_of(folder: Path, **changed: str | None) -> Twin:
