@@ -11,7 +11,7 @@ Jobs of the QOS or the partition that option `spot` names are *spot* jobs, all o
    is at most 4.
 3. *Starts.* High-priority jobs start in queue order. For the first one that does not fit spot jobs are requeued: those
    that have had `guarantee` seconds before the others, and the least work lost first. No job is evicted without need.
-   needed. If that does not help, later high-priority jobs start only if they end before it could. Then spot jobs start
+   If that does not help, later high-priority jobs start only if they end before it could. Then spot jobs start
    in queue order as far as the quota goes. They delay no other job, because they can be evicted.
 
 Where no node has GPUs CPUs are counted. Without forecast are ``quota=all``, with which spot jobs may have whatever is

@@ -6,7 +6,7 @@ Source: Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007; the "-L2" dispatch
 published code keeps the prediction where the paper keeps the run time; here it is the run time.)
 """
 
-from slurmsim.policy import JobView, Predictor
+from slurmsim.policy import Estimate, JobView, Predictor
 
 
 class LastTwo(Predictor):
@@ -24,6 +24,11 @@ class LastTwo(Predictor):
     def predict(self, job: JobView, now: int) -> int | None:
         last = self.known.get(job.user)
         return -(-sum(last) // len(last)) if last else None
+
+    def estimate(self, job: JobView, now: int) -> Estimate | None:
+        """Return the range of the last two run times: nothing else is remembered."""
+        last = self.known.get(job.user)
+        return Estimate(min(last), -(-sum(last) // len(last)), max(last)) if last else None
 
     def ended(self, job: JobView, now: int, run_time_s: int) -> None:
         if job.user:

@@ -54,7 +54,7 @@ from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import PlannedRecord, PlansView, RequestView, ReservedNodes, SharedNodes, WholeNodes
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
 from slurmsim.policy.power import PowerFacts, PowerView, ShapeView
-from slurmsim.policy.predictor import Predictor
+from slurmsim.policy.predictor import Estimate, Predictor
 from slurmsim.policy.registry import (
     GROUP,
     PREDICTOR,
@@ -86,6 +86,7 @@ __all__ = [
     "Decision",
     "Decisions",
     "Discipline",
+    "Estimate",
     "Forecast",
     "GivenPolicy",
     "Hold",

@@ -7,9 +7,12 @@ a set of nodes is a `Bitmap`, bit i for the cluster's node number i.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from slurmsim.bitmap import Bitmap
+
+if TYPE_CHECKING:
+    from slurmsim.policy.predictor import Estimate
 
 
 class PartitionView(Protocol):
@@ -195,6 +198,9 @@ class ClusterView(Protocol):
 
     def fits(self, job: JobView) -> bool:
         """Return True if `job` could start now."""
+
+    def estimate(self, job: JobView) -> Estimate:
+        """Return how long `job` is expected to run from its start, as an interval, by the policy's predictor."""
 
     def earliest_start(self, job: JobView) -> int | None:
         """Return when `job` could start alone, by the expected ends of running jobs; None while nodes are missing."""

@@ -6,6 +6,18 @@ from typing import ClassVar
 from slurmsim.policy.cluster import JobView
 
 
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How long a job is expected to run: seconds from its start, of which four of five jobs lie in the interval.
+
+    `low_s` <= `median_s` <= `high_s` <= the limit. Where nothing is known that is 0, `expected_s` and the limit.
+    """
+
+    low_s: int
+    median_s: int
+    high_s: int
+
+
 class Predictor:
     """Base of predictors. The core asks once for each job, and tells of every job that ran and ended.
 
@@ -33,6 +45,14 @@ class Predictor:
         """Seconds `job` will run, now that it comes into the queue; None: nothing is known of it, its limit counts.
 
         More than its limit counts as its limit.
+        """
+        return None
+
+    def estimate(self, job: JobView, now: int) -> Estimate | None:
+        """Return an interval that holds four of five run times of such jobs, and their median; None if it knows none.
+
+        Asked only when a policy asks (`ClusterView.estimate`), also of running jobs: from what was known when they
+        came it would be the same. More than the limit counts as the limit.
         """
         return None
 

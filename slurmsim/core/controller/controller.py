@@ -234,6 +234,7 @@ class Controller:
         self.solves = solves = Solves(state)
         self.view = View(state, test, self.eligibility.arrays, solves, self.watts)
         self.view.waits_for = self.eligibility.waits_for
+        self.view.predictions = self.predictions
         malleable = MalleableDecisions(state, self.watts, self.reshaping)
         pending_reasons = PendingReasons(state, self.partition_limits, self.node_states, self.reservations.access)
         self.host = PolicyHost(state, self.view, test, runs, self.resizes, solves, malleable, pending_reasons)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.observer import Observer
 from slurmsim.errors import PolicyError, SlurmSimError
-from slurmsim.policy import Predictor
+from slurmsim.policy import Estimate, Predictor
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -61,6 +61,23 @@ class Predictions(Observer):
             raise self._wrong(f"predicts {found!r} for job {job.id} (expected whole seconds, or None)")
         return min(found, UNKNOWN_S)
 
+    def estimate(self, job: Job) -> Estimate | None:
+        """Return what the predictor says of the run time of `job` as an interval; None if it says nothing."""
+        if self.predictor.oracle:
+            told = self._oracle(job)
+            return None if told is None else Estimate(told, told, told)
+        try:
+            ask: Any = self.predictor
+            found = ask.estimate(self._shown(job), self.state.now)
+        except (Exception, SystemExit) as error:
+            raise self._broken(error) from error
+        if found is None:
+            return None
+        if not isinstance(found, Estimate) or not _ascends(found):
+            expected = "expected an Estimate of whole seconds, ascending"
+            raise self._wrong(f"estimates {found!r} for job {job.id} ({expected})")
+        return found
+
     def gone(self, job: Job) -> None:
         """Let the predictor learn from a job that has run, whether it ended by itself or was ended."""
         if job.alloc is None or job.start_time is None or job.state in _TELLS_NOTHING or self.predictor.oracle:
@@ -91,3 +108,9 @@ class Predictions(Observer):
 
     def _wrong(self, text: str) -> PolicyError:
         return PolicyError(self.state.policy.name, f"predictor {self.predictor.name}: {text}")
+
+
+def _ascends(found: Estimate) -> bool:
+    """Return True if an estimate has whole seconds from 0 on that ascend."""
+    ends: tuple[Any, ...] = (found.low_s, found.median_s, found.high_s)
+    return all(type(end) is int for end in ends) and 0 <= ends[0] <= ends[1] <= ends[2]

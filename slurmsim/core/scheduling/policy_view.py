@@ -16,6 +16,7 @@ from slurmsim.core.reservations.access import Access
 from slurmsim.core.scheduling.planned_nodes import ReservedNodes, SharedNodes, WholeNodes, shared_nodes, whole_nodes
 from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.core.scheduling.power_view import SeenPower, SeenShape, predicted_s, seen_power, seen_shape
+from slurmsim.policy import Estimate
 from slurmsim.policy.units import Holding, JobUnits, Unit
 from slurmsim.states import JobState
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
     from slurmsim.core.placement.selector import Trim
     from slurmsim.core.queue.job_array import JobArrays
+    from slurmsim.core.queue.predictions import Predictions
     from slurmsim.core.scheduling.may_start import StartTest
     from slurmsim.core.scheduling.solves import Solves
     from slurmsim.core.state.controller_state import ControllerState
@@ -41,6 +43,7 @@ class View:
         self.state, self._test, self._arrays, self._solves = state, test, arrays, solves
         self._watts = watts
         self.waits_for: Callable[[Job], list[Job]] | None = None  # set once all parts are there
+        self.predictions: Predictions | None = None  # likewise
         self._accounting, self._partition_limits = test.accounting, test.partition_limits
         self.pools = [PoolView(state, test, i) for i in range(state.cluster.n_pools)]
 
@@ -103,6 +106,13 @@ class View:
             return None
         record = Record(job, job.partitions[at], job.requests[at], job.priority, False)
         return self._test.reservations.open_to(record, self.state.table.everything)
+
+    def estimate(self, job: Job) -> Estimate:
+        """Return how long `job` is expected to run from its start, as an interval within its limit."""
+        found = None if self.predictions is None else self.predictions.estimate(job)
+        if found is None:
+            return Estimate(0, job.expected_s, job.time_limit_s)
+        return Estimate(*(min(end, job.time_limit_s) for end in (found.low_s, found.median_s, found.high_s)))
 
     def earliest_start(self, job: Job) -> int | None:
         """Return when `job` could start if nothing else did: now, or as the expected ends of running jobs tell."""

@@ -43,7 +43,7 @@ SEEING = [
     path for path in SHIPPED
     if path.parent.name not in ("cp", "models", "parm") or path.stem in ("policy", "picture")
 ]  # fmt: skip
-SMALL_PORT = 14
+SMALL_PORT = 15
 MIXED = """ClusterName=c
 SlurmctldHost=head
 SelectType=select/cons_tres

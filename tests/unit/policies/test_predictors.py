@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
+import pandas as pd
 import pytest
 from policy_cases import LATE, Row, check
 from world import World, simple
@@ -20,6 +22,8 @@ from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy import (
     PREDICTOR,
     PREDICTORS,
+    Estimate,
+    JobView,
     Policy,
     Predictor,
     Start,
@@ -459,3 +463,52 @@ def test_a_configuration_gives_options(tmp_path: Path, capsys: pytest.CaptureFix
     assert trace.summary["policy"] == "easy" and "predictor" not in trace.summary
     assert main(["check", str(conf)]) == 0
     assert "no policy has this name" not in capsys.readouterr().out
+
+
+class Wide(Predictor):
+    """From half to twice the last run time; what it says can be set."""
+
+    name = "wide"
+
+    def __init__(self) -> None:
+        self.last: int | None = None
+        self.says: Any = None
+
+    def estimate(self, job: JobView, now: int) -> Any:
+        return self.says or (None if self.last is None else Estimate(self.last // 2, self.last, 2 * self.last))
+
+    def ended(self, job: JobView, now: int, run_time_s: int) -> None:
+        self.last = run_time_s
+
+
+def test_a_policy_asks_for_intervals() -> None:
+    """Without knowledge from 0 to the limit; else as the predictor says, within the limit."""
+    asked: list[tuple[int, Estimate]] = []
+    wide = Wide()
+
+    class Asks(Policy):
+        name = "asks"
+        predictor = wide
+
+        def schedule(self, view: Any, now: int) -> Iterator[Start]:
+            for job in view.pending:
+                asked.append((job.id, view.estimate(job)))
+                yield Start(job)
+
+    frame = pd.DataFrame({"job_id": [1, 2], "submit": [0, 200], "run_time": [60, 5], "time_limit": [600, 100],
+                          "nodes": [1, 1], "user": ["u", "u"]})  # fmt: skip
+    slurmsim.run(frame, nodes=2, policy=Asks())
+    assert asked == [(1, Estimate(0, 600, 600)), (2, Estimate(30, 60, 100))]
+    for says in (Estimate(5, 4, 9), Estimate(-1, 4, 9), (1, 2, 3), Estimate(1, 2, 3.0)):  # type: ignore[arg-type]
+        wide.says = says
+        with pytest.raises(PolicyError, match="predictor wide: estimates"):
+            slurmsim.run(frame, nodes=2, policy=Asks())
+
+
+def test_the_range_of_the_last_two() -> None:
+    last = LastTwo()
+    job: Any = SimpleNamespace(user="u")
+    assert last.estimate(job, 0) is None
+    for run_time in (10, 40, 21):
+        last.ended(job, 0, run_time)
+    assert last.estimate(job, 0) == Estimate(21, 31, 40)
