@@ -26,8 +26,9 @@ MEASURES = {"mean_wait_central_s": -1, "mean_bounded_slowdown_central": -1, "uti
 `slurmsim.metrics.utilization.central_window`. docs/metrics.md."""
 ALSO = (
     "jain_users", "users_slowdown_spread", "unfair_share", "mean_unfair_wait_s", "goodput", "lost_cpu_s", "energy_j",
+    "gpu_utilization", "gpu_stranded", "co2_kg", "energy_cost",
 )  # fmt: skip
-"""What is shown beside, where there is some: fairness, losses, energy."""
+"""What is shown beside, where there is some: fairness, losses, energy, GPUs, emissions, money."""
 WAIT = next(iter(MEASURES))
 ADDED = {WAIT: 60.0}  # what is added before logarithms are taken: waits far below a minute are alike
 LEVEL = 0.05

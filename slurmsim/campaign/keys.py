@@ -84,6 +84,8 @@ class Keys:
             facts[name] = [self._file(one, f"--{name}") for one in getattr(options, name)]
         if options.power_budget is not None and os.path.isfile(options.power_budget):
             facts["power_budget"] = self._file(options.power_budget, "--power-budget")
+        if options.carbon is not None:
+            facts["carbon"] = self._file(options.carbon, "--carbon")
         about = {
             "slurmsim": [__version__, own_digest()], "schema": [SCHEMA_VERSION, RESULTS_VERSION],
             "compiled": [compiled(), *map(kernel_compiled, KERNELS)],

@@ -35,6 +35,14 @@ _ALSO: Mapping[str, tuple[str, Callable[[float], str], str]] = {
     "goodput": ("goodput", lambda x: f"{100 * x:.1f} %", "Goodput: the share of the machine for jobs that completed."),
     "lost_cpu_s": ("lost CPU h", lambda x: f"{x / 3600:,.1f}", "Lost: by runs that completed nothing."),
     "energy_j": ("energy kWh", lambda x: f"{x / 3.6e6:,.1f}", ""),
+    "gpu_utilization": ("GPU use", lambda x: f"{100 * x:.1f} %", ""),
+    "gpu_stranded": (
+        "stranded",
+        lambda x: f"{100 * x:.1f} %",
+        "Stranded: the share of the GPUs that was free while a job waited for no more GPUs than that.",
+    ),
+    "co2_kg": ("CO2 kg", lambda x: f"{x:,.1f}", ""),
+    "energy_cost": ("energy cost", lambda x: f"{x:,.2f}", ""),
 }
 """Head and form of what is shown beside the measures that are compared, and what it is."""
 WIDTH = 118  # of the notes, characters

@@ -121,6 +121,9 @@ def _add_power(parser: argparse.ArgumentParser) -> None:
     """Add the options about watts."""
     parser.add_argument("--power-budget", metavar="WATTS|FILE",
                         help="what all nodes together may draw: watts, or a CSV file of time,watts")  # fmt: skip
+    parser.add_argument("--carbon", metavar="FILE",
+                        help="carbon intensity over time, a CSV file of time,g_per_kwh[,forecast][,price]: the summary "
+                        "has kg of CO2 and money, and policies see the forecast")  # fmt: skip
     parser.add_argument("--power-cap", metavar="WATTS",
                         help="what the processors of a node may draw under jobs without their own cap")  # fmt: skip
     parser.add_argument("--base-w", metavar="WATTS", help="what a node draws beside its processors (default 56)")

@@ -40,7 +40,7 @@ def of_trace(trace: Trace, cpus: int) -> dict[str, float | int | None]:
         "offered_load": float(last.sum()) / (cpus * span) if span else None,
         "goodput": good / available if available > 0 else None,
         "lost_cpu_s": int(last.sum()) + int(work.sum()) - good,
-        "energy_j": _energy_j(trace),
+        "energy_j": energy_j(trace),
         **(of_checkpoints(trace, cpus) if saves else {}),
     }
 
@@ -53,7 +53,7 @@ def _available(trace: Trace, over: Interval | None, cpus: int) -> int:
     return cpus * over.length_s - down.integral(over)
 
 
-def _energy_j(trace: Trace) -> int | None:
+def energy_j(trace: Trace) -> int | None:
     """Joules from the first to the last row of the usage series; None in runs without power."""
     if not (trace.path / "phases.parquet").exists():
         return None

@@ -31,6 +31,8 @@ class PowerSpec:
     # boot_s, boot_node_s: what it takes to start on further nodes, and on each of them (equation 21)
     boot_s: float = 72.73
     boot_node_s: float = 0.01904
+    # carbon intensity as a policy may expect it: (from this second on, milligrams of CO2 a kWh), ascending
+    carbon: tuple[tuple[int, int], ...] = ()
 
     def budget_at(self, now: int) -> int | None:
         """Return the budget in force at `now`, milliwatts; None for none."""

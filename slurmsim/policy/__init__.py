@@ -22,7 +22,7 @@ A `Discipline` is a policy's own: it says who is let into the queue that the pol
 """
 
 from slurmsim.policy.base import NamedCodeError, Policy, PolicyOption
-from slurmsim.policy.cluster import ClusterView, JobView, PartitionView, RecordView
+from slurmsim.policy.cluster import ClusterView, Estimate, JobView, PartitionView, RecordView
 from slurmsim.policy.decisions import (
     Cancel,
     Change,
@@ -54,7 +54,7 @@ from slurmsim.policy.layouts import LayoutsView
 from slurmsim.policy.plans import PlannedRecord, PlansView, RequestView, ReservedNodes, SharedNodes, WholeNodes
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
 from slurmsim.policy.power import PowerFacts, PowerView, ShapeView
-from slurmsim.policy.predictor import Estimate, Predictor
+from slurmsim.policy.predictor import Predictor
 from slurmsim.policy.registry import (
     GROUP,
     PREDICTOR,

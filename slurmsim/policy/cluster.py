@@ -7,12 +7,10 @@ a set of nodes is a `Bitmap`, bit i for the cluster's node number i.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
-
-if TYPE_CHECKING:
-    from slurmsim.policy.predictor import Estimate
 
 
 class PartitionView(Protocol):
@@ -145,6 +143,18 @@ class RecordView(Protocol):
     def need(self) -> int: ...
     @property
     def n_cpus(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How long a job is expected to run: seconds from its start, of which four of five jobs lie in the interval.
+
+    `low_s` <= `median_s` <= `high_s` <= the limit. Where nothing is known that is 0, `expected_s` and the limit.
+    """
+
+    low_s: int
+    median_s: int
+    high_s: int
 
 
 class ClusterView(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from slurmsim.energy.profile import Profile
@@ -24,6 +25,8 @@ class PowerFacts(Protocol):
         The cap of a job that is given none, unless its application has no cap that low.
     n_nodes
         Nodes that are not powered down, with and without jobs.
+    carbon
+        The forecast of carbon intensity: (from this second on, milligrams of CO2 a kWh), ascending; empty for none.
     """
 
     @property
@@ -40,6 +43,8 @@ class PowerFacts(Protocol):
     def cap_w(self) -> float: ...
     @property
     def n_nodes(self) -> int: ...
+    @property
+    def carbon(self) -> Sequence[tuple[int, int]]: ...
 
 
 class ShapeView(Protocol):

@@ -3,19 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from slurmsim.policy.cluster import JobView
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """How long a job is expected to run: seconds from its start, of which four of five jobs lie in the interval.
-
-    `low_s` <= `median_s` <= `high_s` <= the limit. Where nothing is known that is 0, `expected_s` and the limit.
-    """
-
-    low_s: int
-    median_s: int
-    high_s: int
+from slurmsim.policy.cluster import Estimate, JobView
 
 
 class Predictor:

@@ -71,6 +71,7 @@ def _power_facts(cluster: ClusterSpec) -> dict[str, Any]:
         return {}
     facts = asdict(spec)
     facts["budget"] = [list(step) for step in spec.budget]
+    del facts["carbon"]  # the file has it, and its hash is kept
     return {"power": facts}
 
 

@@ -56,6 +56,7 @@ class RunKeywords(TypedDict, total=False):
     streams: FileName | None
     feedback: bool
     power_budget: float | FileName | None
+    carbon: FileName | None
     power_cap: float | str | None
     base_w: float | str | None
     full_w: float | str | None
@@ -108,6 +109,7 @@ class RunOptions:
     streams: str | None = None
     feedback: bool = False
     power_budget: str | None = None
+    carbon: str | None = None
     power_cap: str | None = None
     base_w: str | None = None
     full_w: str | None = None
@@ -198,7 +200,7 @@ def _pairs(value: Mapping[str, object] | Iterable[tuple[str, object]] | None) ->
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "policy": as_option, "conf": _text, "node_events": _text, "reservations": _text, "until": _text,
-    "save_instances": _text, "malleable": _text, "streams": _text,
+    "save_instances": _text, "malleable": _text, "carbon": _text, "streams": _text,
     "power_budget": _text, "power_cap": _text, "base_w": _text, "full_w": _text, "idle_w": _text, "limit": _text,
     "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
 }  # fmt: skip

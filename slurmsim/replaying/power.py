@@ -1,5 +1,6 @@
 """What a run knows of watts: its options, and whether there is anything to know."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.power import OPTIONS, PowerSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.options import RunOptions
-from slurmsim.replaying.until import parse_until
+from slurmsim.replaying.signals import read_signal
+from slurmsim.replaying.until import parse_moment, parse_until
 from slurmsim.sim.applications import Applications, has_applications
 from slurmsim.sim.power_options import Steps, read_budget, read_power, read_series
 from slurmsim.workload import Workload
@@ -29,11 +31,16 @@ def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster:
     asked = [options.power_budget, options.power_cap, options.base_w, options.full_w, options.idle_w]
     if options.limit is not None and not told:
         raise ConfigError("changes nothing: no job has an application", field="--limit", expected="a column app")
+    if options.carbon is not None:
+        asked.append(options.carbon)
     if not told and all(one is None for one in asked) and not policy.reshapes and policy.budget_w is None:
         return None
     given = {name: getattr(options, name) for name in OPTIONS}
     budget = read_budget(options.power_budget, policy, lambda name: _read_budget(Path(name), workload))
     spec = read_power(given, policy, len(cluster.nodes), budget)
+    if options.carbon is not None:
+        signal = read_signal(Path(options.carbon), lambda moment: parse_moment(moment, workload))
+        spec = replace(spec, carbon=signal.forecast)
     _check_applications(options, workload, spec)
     return spec
 

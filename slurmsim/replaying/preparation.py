@@ -248,6 +248,8 @@ def _hashes(options: RunOptions) -> dict[str, Any]:
         hashes["accounting_sha256"] = [_sha256(path) for path in options.accounting]
     if options.power_budget is not None and Path(options.power_budget).is_file():
         hashes["power_budget_sha256"] = _sha256(options.power_budget)
+    if options.carbon is not None:
+        hashes["carbon_sha256"] = _sha256(options.carbon)
     if options.groups:
         hashes["groups_sha256"] = [_sha256(path) for path in options.groups]
     return hashes

@@ -22,6 +22,7 @@ from slurmsim.replaying.jobs import FRAME
 from slurmsim.replaying.manifest import manifest, predictor_named
 from slurmsim.replaying.options import RunKeywords, RunOptions, with_run_keywords
 from slurmsim.replaying.preparation import Prepared, prepare
+from slurmsim.replaying.signals import of_signal
 from slurmsim.replaying.simulating import simulation_of
 from slurmsim.sim.checkpoints import Checkpoints
 from slurmsim.sim.recorder import Recorder
@@ -88,9 +89,11 @@ def execute(
 
     Raises OutputError when something cannot be written; what was in the folder before is then untouched.
     """
+    from slurmsim.metrics.gpus import of_trace as of_gpus
     from slurmsim.metrics.saved_work import of_checkpoints
     from slurmsim.metrics.summary import summarize_trace
     from slurmsim.metrics.unstarted import COLUMNS, unstarted
+    from slurmsim.metrics.work import energy_j
     from slurmsim.trace.reader import read_trace
     from slurmsim.trace.writer import TraceWriter
 
@@ -143,6 +146,11 @@ def execute(
         found = dict(summarize_trace(trace, cpus=cpus))
         if saves:
             found |= of_checkpoints(trace, cpus)
+        found |= of_gpus(trace, sum(g.count for n in prepared.cluster.nodes for g in n.gres if g.name == "gpu"))
+        if power:
+            found["energy_j"] = energy_j(trace)
+        if prepared.options.carbon is not None:
+            found |= of_signal(trace, prepared.options.carbon, prepared.workload)
         at = list(found).index("refused") + 1
         items = list(found.items())
         summary: dict[str, Any] = dict([*items[:at], ("dropped", dropped), *items[at:]])

@@ -58,7 +58,7 @@ def size(n_bytes: float | None) -> str:
 
 
 # How a summary value is shown: by its key's unit suffix, by the table, or as a number.
-_SHARES = frozenset({"utilization", "utilization_central"})
+_SHARES = frozenset({"utilization", "utilization_central", "gpu_utilization", "gpu_stranded"})
 
 
 _MOMENTS = frozenset({"first_submit", "last_end"})
@@ -72,6 +72,8 @@ LABELS = {
     "cancelled_waiting": "cancelled while waiting", "ended_waiting": "ended while waiting", "waiting": "still waiting",
     "first_submit": "first submission", "backfilled": "started by backfill", "stopped": "stopped early",
     "mean_unfair_wait_s": "mean unfair wait", "passes": "scheduling passes", "wall_s": "simulated in",
+    "energy_j": "energy, J", "co2_kg": "CO2, kg", "energy_cost": "cost of energy", "gpu_utilization": "GPUs in use",
+    "gpu_stranded": "GPUs stranded",
     "jobs_per_s": "jobs simulated a second", "peak_rss_bytes": "memory of the simulator",
 }  # fmt: skip
 """Words for the keys of a summary; the others are their keys with blanks."""

@@ -80,7 +80,7 @@ def test_0015_the_live_cluster_has_records_only() -> None:
 
 
 def test_0017_a_predictor_learns_of_jobs_when_they_end() -> None:
-    assert public(predictor.Predictor) == {"predict", "ended"}
+    assert public(predictor.Predictor) == {"predict", "ended", "estimate"}
 
 
 def test_0019_a_discipline_remembers_nothing() -> None:

@@ -21,6 +21,7 @@ class SeenPower(NamedTuple):
     idle_w: float
     cap_w: float
     n_nodes: int
+    carbon: tuple[tuple[int, int], ...] = ()
 
 
 class SeenShape(NamedTuple):
@@ -42,6 +43,7 @@ def seen_power(state: ControllerState, watts: Watts) -> SeenPower:
     return SeenPower(
         None if budget is None else budget / 1000, watts.total_mw / 1000, spec.base_mw / 1000, spec.full_mw / 1000,
         spec.idle_mw / 1000, spec.default_cap(0) / 1000, awake,
+        spec.carbon,
     )  # fmt: skip
 
 

@@ -55,3 +55,21 @@ def test_energy_where_there_is_some(tmp_path: Path) -> None:
     )
     of_jobs = int(trace.jobs_frame()["energy_j"].sum())
     assert of_jobs > 0 and of_trace(trace, 2)["energy_j"] == of_jobs + 100 * 100
+
+
+def test_gpus_in_use_and_stranded_by_hand(tmp_path: Path) -> None:
+    """Two nodes of 4 GPUs, each with a job of 3 for 100 s: job 3 of two asks for what is free, and cannot have it."""
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(
+        "ClusterName=c\nSlurmctldHost=h\nSelectType=select/cons_tres\nGresTypes=gpu\n"
+        "NodeName=n[1-2] CPUs=8 CoresPerSocket=8 Gres=gpu:4\nPartitionName=p Nodes=ALL Default=YES\n"
+    )
+    frame = pd.DataFrame({
+        "job_id": [1, 2, 3, 4], "submit": [0, 0, 20, 30], "run_time": [100, 100, 60, 40], "time_limit": 100, "nodes": 1,
+        "gres": ["gpu:3", "gpu:3", "gpu:2", "gpu:4"],
+    })  # fmt: skip
+    trace = slurmsim.run(frame, conf=conf, policy="easy", out=tmp_path / "out", report=False)
+    # 6 GPUs for 100 s, then 2 for 60 s and 4 for 40 s; 2 are free while job 3 waits, from 20 to 100
+    assert trace.summary["makespan_s"] == 160
+    assert trace.summary["gpu_utilization"] == pytest.approx((600 + 120 + 160) / (8 * 160))
+    assert trace.summary["gpu_stranded"] == pytest.approx(2 * 80 / (8 * 160))

@@ -197,12 +197,3 @@ def test_what_is_none_of_it(name: str, content: str, message: str, tmp_path: Pat
 def test_bad_cells_drop_their_record(cell: str, tmp_path: Path) -> None:
     path = text(tmp_path / "log.csv", HELIOS + f"11,u,v,{cell},1,1,COMPLETED,1,2,3,1,0\n")
     assert read_workload(path).quality.dropped["gpu_num cannot be read"] == 2
-
-
-def test_the_page_has_the_table() -> None:
-    """Each row of the table as `docs/traces.md` has it."""
-    page = (Path(__file__).parents[4] / "docs/traces.md").read_text("utf-8")
-    for trace in TRACES.values():
-        links = ", ".join(f"[{name}](https://github.com/{name})" for name in trace.loaders)
-        seen = f"`{trace.seen}`" if trace.seen else "untested"
-        assert f"| `{trace.name}` | {trace.what} ({trace.kind}) | {links} | {seen} |" in page

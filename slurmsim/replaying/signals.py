@@ -1,0 +1,124 @@
+"""Carbon intensity and price over time (``--carbon FILE``), and what a run emitted and cost by them.
+
+A CSV file has the columns ``time,g_per_kwh`` and perhaps ``forecast`` and ``price``, in any order: grams of CO2 a kWh
+as they were and as they were expected, and money a kWh. A row counts from its time until the next one; before the
+first row the first one counts. Energy is that of all nodes, as `slurmsim.metrics.work` has it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+
+import numpy as np
+
+from slurmsim.errors import ConfigError
+from slurmsim.input_file import read_text
+from slurmsim.replaying.until import parse_moment
+from slurmsim.trace.reader import Trace
+from slurmsim.workload import Workload
+
+FIELD = "--carbon"
+NEEDED, OPTIONAL = ("time", "g_per_kwh"), ("forecast", "price")
+MOST_ROWS, MOST = 1_000_000, 1e6
+J_PER_KWH = 3_600_000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A series: from which second on, grams a kWh, those that were expected, and money a kWh (none: no price)."""
+
+    times: tuple[int, ...]
+    grams: tuple[float, ...]
+    expected: tuple[float, ...]
+    prices: tuple[float, ...] = ()
+
+    @property
+    def forecast(self) -> tuple[tuple[int, int], ...]:
+        """What policies are shown: (second, milligrams a kWh)."""
+        return tuple([(at, round(1000 * grams)) for at, grams in zip(self.times, self.expected, strict=True)])
+
+
+def read_signal(path: Path, moment: Callable[[str], int]) -> Signal:
+    """Return the series of a file, with times as `moment` reads them. Raises ConfigError with file and line."""
+    try:
+        text = read_text(path)
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+        raise ConfigError(f"{path}: {what}", field=FIELD, expected="a CSV file") from None
+    rows = csv.DictReader(io.StringIO(text, newline=""))
+    names = [name.strip() for name in rows.fieldnames or ()]
+    if not set(NEEDED) <= set(names) <= {*NEEDED, *OPTIONAL} or len(set(names)) < len(names):
+        raise ConfigError(f"columns {', '.join(names)[:80] or 'none'}", file=str(path), line=1,
+                          expected="time,g_per_kwh and perhaps forecast, price")  # fmt: skip
+    rows.fieldnames = names
+    columns: dict[str, list[float]] = {name: [] for name in names if name != "time"}
+    times: list[int] = []
+    for row in _each(rows, path):
+        line = rows.line_num
+        try:
+            time = moment((row["time"] or "").strip())
+        except ConfigError as error:
+            raise ConfigError(error.message, file=str(path), line=line, field="time", expected=error.expected) from None
+        if times and time <= times[-1]:
+            raise ConfigError(f"{time} is not after {times[-1]}", file=str(path), line=line, field="time",
+                              expected="ascending times")  # fmt: skip
+        times.append(time)
+        for name, column in columns.items():
+            column.append(_number(row[name], name, path, line))
+    if not times:
+        raise ConfigError("has no row", file=str(path), field=FIELD, expected="time,g_per_kwh")
+    grams = tuple(columns["g_per_kwh"])
+    return Signal(tuple(times), grams, tuple(columns.get("forecast", grams)), tuple(columns.get("price", ())))
+
+
+def _each(rows: csv.DictReader[str], path: Path) -> Iterable[dict[str, str | None]]:
+    try:
+        for number, row in enumerate(rows):
+            if number >= MOST_ROWS:
+                raise ConfigError(f"more than {MOST_ROWS:,} rows", file=str(path), field=FIELD, expected="fewer")
+            if None in row:
+                raise ConfigError("too many cells", file=str(path), line=rows.line_num, expected="as in the first line")
+            yield row
+    except csv.Error as error:
+        raise ConfigError(str(error), file=str(path), line=rows.line_num, expected="CSV") from None
+
+
+def _number(cell: str | None, name: str, path: Path, line: int) -> float:
+    try:
+        found = float((cell or "").strip())
+    except ValueError:
+        found = float("nan")
+    least = -MOST if name == "price" else 0.0
+    if not (isfinite(found) and least <= found <= MOST):
+        raise ConfigError(f"{(cell or '')[:40]!r}", file=str(path), line=line, field=name,
+                          expected=f"a number from {least:g} to {MOST:g}")  # fmt: skip
+    return found
+
+
+def of_signal(trace: Trace, file: str, workload: Workload) -> dict[str, float | None]:
+    """Return ``co2_kg`` of a run and, where the file has prices, ``energy_cost``."""
+    signal = read_signal(Path(file), lambda moment: parse_moment(moment, workload))
+    time, drawn, idle = trace.ints_where("usage", ("time", "drawn_mw", "idle_mw"), "partition", "", null=0)
+    found: dict[str, float | None] = {
+        "co2_kg": round(_weighted(time, drawn + idle, signal.times, signal.grams) / 1000, 6)
+    }
+    if signal.prices:
+        found["energy_cost"] = round(_weighted(time, drawn + idle, signal.times, signal.prices), 6)
+    return found
+
+
+def _weighted(time: np.ndarray, power_mw: np.ndarray, times: Iterable[int], values: Iterable[float]) -> float:
+    """Return the integral of kWh times values, from the first to the last row of the usage series."""
+    if len(time) < 2:
+        return 0.0
+    ends = np.fromiter(times, np.int64)
+    edges = np.unique(np.concatenate([time, ends[(ends > time[0]) & (ends < time[-1])]]))
+    power = power_mw[np.searchsorted(time, edges[:-1], "right") - 1]
+    at = np.maximum(np.searchsorted(ends, edges[:-1], "right") - 1, 0)
+    value = np.fromiter(values, np.float64)[at]
+    return float((power / 1000 * np.diff(edges) * value).sum() / J_PER_KWH)
