@@ -32,6 +32,7 @@ class _Devices:
     variables: tuple[str, ...] | None
     """What its Flags say of the variables of GPUs; None if nothing."""
     explicit: bool
+    paths: tuple[str, ...] = ()  # of devices with env_uuid, in order
 
 
 _NVIDIA, _AMD, _INTEL, _OPENCL = ((name,) for name in GPU_VARIABLES)
@@ -39,8 +40,9 @@ _FLAGS = {"nvidia_gpu_env": _NVIDIA, "amd_gpu_env": _AMD, "intel_gpu_env": _INTE
 _DETECTED = {"nvml": _NVIDIA, "nvidia": _NVIDIA, "rsmi": _AMD, "oneapi": _INTEL}
 
 
-def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report) -> None:
-    """Compare gres.conf with the Gres of the nodes and fill in types."""
+def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report, fakes: str = "") -> None:
+    """Compare gres.conf with the Gres of the nodes and fill in types; `fakes` is the text of fake_gpus.conf."""
+    uuids = uuids_of(fakes)
     lines = list(lines)
     if not lines:
         return
@@ -70,7 +72,26 @@ def apply_gres_conf(lines: Iterable[ConfLine], table: NodeTable, report: Report)
                 replace(one, counted=not _has_files(one, mine, by_detection is not None), explicit=_explicit(one, mine))
                 for one in _merge(spec, mine, told, report, lines[-1].place, detects=bool(by_detection))
             )
-            table.nodes[name] = replace(spec, gres=gres, gpu_variables=GPU_VARIABLES if said is None else said)
+            table.nodes[name] = replace(
+                spec, gres=gres, gpu_variables=GPU_VARIABLES if said is None else said, gpu_uuids=_uuids(mine, uuids)
+            )
+
+
+def uuids_of(text: str) -> dict[str, str]:
+    """Return the UUIDs that a fake_gpus.conf gives its device files.
+
+    >>> uuids_of("(null)|2|0-1|(null)|/dev/tty0|GPU-1|nvidia_gpu_env")
+    {'/dev/tty0': 'GPU-1'}
+    """
+    rows = [line.strip().split("|") for line in text.splitlines()]
+    return {row[4]: row[5] for row in rows if len(row) > 5 and row[5] not in ("", "(null)")}
+
+
+def _uuids(devices: list[_Devices], known: dict[str, str]) -> tuple[str, ...]:
+    """Return UUIDs of the GPUs that Flags=env_uuid tells by them; none where one of them has none, as slurmd does."""
+    paths = [path for device in devices if device.name == "gpu" for path in device.paths]
+    found = tuple(known.get(path, "") for path in paths)
+    return found if all(found) else ()
 
 
 def _has_files(gres: Gres, devices: list[_Devices], detected: bool) -> bool:
@@ -134,7 +155,8 @@ def _devices(attributes: Attributes, nodes: tuple[str, ...], report: Report) -> 
     files = attributes.given("file") or attributes.given("multiplefiles")
     flags = attributes.text("flags").lower()
     variables, explicit = _variables(flags), "explicit" in flags
-    return _Devices(frozenset(nodes), name, attributes.text("type"), count, place, files, variables, explicit)
+    paths = tuple(expand(attributes.text("file"))) if "env_uuid" in flags and name == "gpu" else ()
+    return _Devices(frozenset(nodes), name, attributes.text("type"), count, place, files, variables, explicit, paths)
 
 
 def _variables(flags: str) -> tuple[str, ...] | None:

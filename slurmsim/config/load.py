@@ -43,6 +43,7 @@ def parse_override(text: str) -> Override:
     return key.strip(), value.strip()
 
 
+FAKES = "fake_gpus.conf"  # GPUs that a node is to take for its own, and their UUIDs
 _UNREAD = (
     "acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "gres.yaml", "helpers.conf", "job_container.conf",
     "job_submit.lua", "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf", "resources.yaml", "scrun.lua",
@@ -122,7 +123,8 @@ def examine(
             say = report.warning if name in _DECIDES else report.note
             may = "which may decide otherwise" if name in _DECIDES else "which decides no schedule"
             say(Place(str(path.parent / name)), name, "", f"slurmsim does not read this file of Slurm's, {may}")
-    return Examination(_build(conf, gres or (), topology, overrides, report, str(path)), report)
+    fakes = files.text(path.parent / FAKES, "utf-8", "replace") if files.exists(path.parent / FAKES) else ""
+    return Examination(_build(conf, gres or (), topology, overrides, report, str(path), fakes), report)
 
 
 def make_cluster(
@@ -180,7 +182,7 @@ def _finish(examination: Examination) -> tuple[ClusterSpec, list[Finding]]:
 
 def _build(
     conf: Sequence[ConfLine], gres: Sequence[ConfLine], topology: Sequence[ConfLine] | None,
-    overrides: Sequence[Override], report: Report, shown: str,
+    overrides: Sequence[Override], report: Report, shown: str, fakes: str = "",
 ) -> ClusterSpec | None:  # fmt: skip
     """Return the cluster of parsed lines; None when the report has errors."""
     settings, objects = _sort_lines(conf, report)
@@ -190,7 +192,7 @@ def _build(
     for line in extra["nodename"]:
         override_nodes(table, line, report)
     apply_down_nodes(table, objects["downnodes"], report)
-    apply_gres_conf(gres, table, report)
+    apply_gres_conf(gres, table, report, fakes)
     sets = read_node_sets(objects["nodeset"], table, report)
     _check_gres_types(table, options["GresTypes"], report)
     named = {line.pairs[0].value for line in objects["partitionname"]} - {"DEFAULT"}

@@ -29,7 +29,7 @@ class NodeSpec:
     """One NodeName after hostlist expansion; sizes as configured. Memory in MiB. `line` counts the lines of slurm.conf.
 
     ``cpus`` counts logical CPUs (sockets * cores_per_socket * threads_per_core unless CPUs says cores only).
-    `gpu_variables` are set to the numbers of a job's GPUs on the node.
+    `gpu_variables` are set to the numbers of a job's GPUs on the node, or to their `gpu_uuids`, if it tells any.
     """
 
     name: str
@@ -47,4 +47,5 @@ class NodeSpec:
     core_spec_count: int = 0
     mem_spec_limit_mib: int = 0
     gpu_variables: tuple[str, ...] = GPU_VARIABLES
+    gpu_uuids: tuple[str, ...] = ()
     line: int = field(default=0, compare=False)

@@ -74,7 +74,8 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     Parameters
     ----------
     facts
-        Of the job and its allocation, under the names of the table above, and: ``gpu_variables`` (set to ``gpus``),
+        Of the job and its allocation, under the names of the table above, and: ``gpu_variables`` (set to
+        ``gpu_names``, else to ``gpus``),
         ``restarts``, ``shared`` (as it was
         asked for), ``home``, ``spool`` (folder of the commands for a bare environment), ``simulated`` (whether the
         script runs under another user's id). None or missing where it does not apply.
@@ -90,7 +91,7 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     found = {name: value for name, value in submitted.items() if not name.startswith("SLURMSIM_CLUSTER")}
     found |= shown(_ROWS, known, release)
     if facts.get("gpus"):
-        found |= dict.fromkeys(facts["gpu_variables"], facts["gpus"])
+        found |= dict.fromkeys(facts["gpu_variables"], facts.get("gpu_names") or facts["gpus"])
     found.setdefault("TMPDIR", "/tmp")
     found.setdefault("HOME", str(facts.get("home") or "/"))
     for name in ("USER", "LOGNAME"):

@@ -59,6 +59,7 @@ def test_steps_beside_each_other_have_other_devices(live: slurmsim.Cluster, tmp_
         ("--gpus-per-node=2", ["--gpus=1", "--gres=none", ""], [0, 0, 1]),
         ("--gpus=2", ["", "--overlap"], [0, 0]),
         ("-N2 --gpus-per-node=2", ["-n2 --gpus=2 --gpus-per-node=0"] * 2, [0, 1]),
+        ("-N2 --gpus-per-node=2", ["-N1 --gpus-per-task=2 --gpus-per-node=0"] * 3, [0, 0, 1]),
     ],
 )
 def test_steps_wait_for_gres_that_others_have(tmp_path: Path, job: str, steps: list[str], begins: list[int]) -> None:

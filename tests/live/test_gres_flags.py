@@ -84,3 +84,18 @@ def test_gpus_and_parts_of_gpus_are_not_asked_for_together(tmp_path: Path) -> No
             refused = cluster.run(["sbatch", *options.split(), "--wrap", "true"], check=False)
             assert "Invalid generic resource (gres) specification" in refused.stderr
         assert cluster.run(["sbatch", "--gres=mps:1", "--wrap", "true"]).returncode == 0
+
+
+@pytest.mark.parametrize(("known", "told"), [(2, "GPU-0,GPU-1"), (1, "0,1")])
+def test_gpus_are_told_by_their_uuids_where_all_have_one(tmp_path: Path, known: int, told: str) -> None:
+    conf = CONF.replace("GresTypes=r1,r2,r3", "GresTypes=gpu").replace("r1:4,r2:4,r3:no_consume:2", "gpu:2")
+    (tmp_path / "slurm.conf").write_text(conf)
+    (tmp_path / "gres.conf").write_text("Name=gpu File=/dev/tty[0-1] Flags=env_uuid\n")
+    rows = [f"(null)|2|0-1|(null)|/dev/tty{k}|GPU-{k}|nvidia_gpu_env\n" for k in range(known)]
+    (tmp_path / "fake_gpus.conf").write_text("".join(rows))
+    show = "echo $CUDA_VISIBLE_DEVICES $ROCR_VISIBLE_DEVICES"
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", slurm_version="26.05") as cluster:
+        step = cluster.run(["srun", "--gpus=2", "sh", "-c", f"{show} $SLURM_STEP_GPUS"])
+        assert step.stdout == f"{told} {told} 0,1\n"
+        cluster.run(["sbatch", "-W", "--gpus=2", "-o", str(tmp_path / "out"), "--wrap", f"{show} $SLURM_JOB_GPUS"])
+        assert (tmp_path / "out").read_text() == f"{told} {told} 0,1\n"

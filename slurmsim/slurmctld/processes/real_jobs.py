@@ -384,8 +384,10 @@ class RealJobs:
         devices = gpu_devices(core, node, self.cluster)
         if not devices:
             return {}
+        uuids = self.cluster.spec.nodes[node].gpu_uuids
         return {
             "gpus": ",".join(map(str, devices)),
+            "gpu_names": ",".join(uuids[device] for device in devices) if uuids else None,
             "gpus_on_node": len(devices),
             "gpu_variables": self.cluster.spec.nodes[node].gpu_variables,
         }

@@ -13,7 +13,6 @@ from slurmsim.gres_counts import BAD_GRES, gres_items
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.fields.gres_ids import gpu_devices
-from slurmsim.slurmctld.processes.step_places import BUSY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,14 +120,15 @@ def shared_out(total: int, given: Sequence[int]) -> list[int]:
     return found
 
 
-def await_gres(
+def short_of_gres(
     cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], places: Sequence[int], tasks: Sequence[int]
-) -> None:
-    """Refuse a step for now if other steps of its job have the GRES it wants. Raises Refusal."""
+) -> list[int]:
+    """Return those of the places of a step where other steps of its job have the GRES it wants."""
     core, table = live.core, cluster.controller.state.table
     assert core.alloc is not None
+    short: list[int] = []
     if asked.get("overlap") or not core.alloc.gres:
-        return
+        return short
     place_of = {int(node): place for place, node in enumerate(core.alloc.indices())}
     for name in {table.gres_kinds[kind][0] for kind, _ in core.alloc.gres}:
         wanted = gres_of_step(core, table, asked, places, tasks, name)
@@ -145,7 +145,8 @@ def await_gres(
         have = _on_nodes(core, table, places, name, "")
         for place, count, most in zip(places, wanted, have, strict=True):
             if used[place] and count + used[place] > most:
-                raise Refusal(BUSY)
+                short.append(place)
+    return short
 
 
 def tres_of_step(

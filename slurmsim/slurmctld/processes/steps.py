@@ -24,7 +24,13 @@ from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.fields.network_address import network_addresses
 from slurmsim.slurmctld.processes import job_termination, node_programs
-from slurmsim.slurmctld.processes.step_gpus import await_gres, check_gres, devices_of_step, gres_of_step, tres_of_step
+from slurmsim.slurmctld.processes.step_gpus import (
+    check_gres,
+    devices_of_step,
+    gres_of_step,
+    short_of_gres,
+    tres_of_step,
+)
 from slurmsim.slurmctld.processes.step_places import BUSY, Place, Room, place_step, task_ids
 from slurmsim.states import JobState
 from slurmsim.task_licenses import BAD_TRES, licenses_of_task
@@ -109,13 +115,18 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         "task_programs": [_program(cluster, name) for name in ("TaskProlog", "TaskEpilog")],
         "network": network_addresses(cluster.spec, [names[i] for i in place.nodes]),
         "gpus": counts, "devices": devices, "gpu_variables": [cluster.spec.nodes[i].gpu_variables for i in step.nodes],
+        "gpu_uuids": [cluster.spec.nodes[i].gpu_uuids for i in step.nodes],
     }  # fmt: skip
 
 
 def _placed(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], wanted: Mapping[str, Any]) -> Place:
     """Return where a step goes; its GRES are free and the prolog is done there. Raises Refusal."""
-    place = place_step(wanted, rooms(live, cluster.controller.state.table.grain.tolist()))
-    await_gres(cluster, live, asked, place.nodes, place.tasks)
+    free = rooms(live, cluster.controller.state.table.grain.tolist())
+    place = place_step(wanted, free)
+    while short := short_of_gres(cluster, live, asked, place.nodes, place.tasks):
+        for k in short:  # another node may do
+            free[k].used, free[k].steps = free[k].cpus, free[k].steps + 1
+        place = place_step(wanted, free)
     assert live.core.alloc is not None
     members = live.core.alloc.indices()
     if not node_programs.ready(cluster, live, tuple(int(members[i]) for i in place.nodes)):

@@ -217,7 +217,7 @@ _OPTIONS: tuple[Option, ...] = (
     Option("cpus-per-gpu", None, REQUIRED, ALL, v.positive, "cpus_per_gpu", SUPPORTED, part=True),
     Option("cpus-per-task", "c", REQUIRED, ALL, v.positive, "cpus_per_task", SUPPORTED, part=True),
     Option("deadline", None, REQUIRED, ALL, v.moment, "deadline", SUPPORTED),
-    Option("debugger-test", None, NO, RUN, v.switch, "debugger_test", REFUSED),
+    Option("debugger-test", None, NO, RUN, v.switch, "debugger_test", SUPPORTED),
     Option("delay-boot", None, REQUIRED, ALL, v.delay, "delay_boot", SUPPORTED),
     Option("dependency", "d", REQUIRED, ALL, v.string, "dependency", SUPPORTED),
     Option("disable-status", "X", NO, RUN, v.switch, "disable_status", ACCEPTED),

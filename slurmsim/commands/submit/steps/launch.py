@@ -80,12 +80,21 @@ class Launch:
         self.runner.start()
         for life in self.lives:
             told.started(self.say, life.step["nodes"], life.step["task_ids"], life.release)
+        if self.chosen.get("debugger_test"):
+            self._tell_debugger()
         for life in self.lives:
             life.listen()
         self.runner.run()
         for life in self.lives:
             life.close()
         return max((life.status or 0 for life in self.lives), key=_badness)
+
+    def _tell_debugger(self) -> None:
+        """Tell where each task is, as a debugger is told that srun runs under (``--debugger-test``)."""
+        for life in self.lives:
+            for task in life.tasks:
+                host = life.step["nodes"][task.node - life.first_node]
+                self.say.info(f"task:{task.number}, host:{host}, pid:{task.pid}, executable:{task.words[0]}")
 
     # -- setting up -------------------------------------------------------------------------------------------------
 
@@ -109,9 +118,12 @@ class Launch:
             gpus = life.step["gpus"][node]
             for place, number in enumerate(numbers):
                 own = {"SLURM_GPUS_ON_NODE": str(gpus)} if gpus else {}
-                seen = ",".join(map(str, task_devices(life.chosen, life.step["devices"][node], place)))
-                if seen:
-                    own |= dict.fromkeys(("SLURM_STEP_GPUS", *life.step["gpu_variables"][node]), seen)
+                devices = task_devices(life.chosen, life.step["devices"][node], place)
+                if devices:
+                    seen = ",".join(map(str, devices))
+                    uuids = life.step["gpu_uuids"][node]
+                    told = ",".join(uuids[device] for device in devices) if uuids else seen
+                    own |= {"SLURM_STEP_GPUS": seen, **dict.fromkeys(life.step["gpu_variables"][node], told)}
                 own |= task_environment(life.step, node, place, number, life.first_node, life.first_task)
                 found.append(
                     Task(
@@ -127,6 +139,7 @@ class Launch:
                         configured_epilog=configured[1],
                         release=life.release,
                         memory=life.step["memory"][node],
+                        stopped=bool(life.chosen.get("debugger_test")),
                         said=partial(self._said, life.step["nodes"][node], life.release, when),
                     )
                 )

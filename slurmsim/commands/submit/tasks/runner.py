@@ -54,6 +54,7 @@ class Task:
     release: str = ""
     memory: int = 0  # MiB of its step on its node, which slurmstepd sets as RLIMIT_RSS; 0 for none
     said: Callable[[str], str] = str  # a complaint as slurmstepd writes it
+    stopped: bool = False  # whether it stops before its program begins, for a debugger
 
 
 @dataclass
@@ -183,6 +184,9 @@ class Runner:
             if "/" not in task.words[0] and "PATH" not in environ:
                 raise FileNotFoundError(errno.ENOENT, "")  # slurmstepd looks in the task's own PATH alone
             program = _program(task.words[0], environ.get("PATH", ""))
+            if task.stopped:
+                os.close(tell)
+                os.kill(os.getpid(), signal.SIGSTOP)
             os.execve(program, [program, *task.words[1:]], environ)
         except PrologFailed as failed:
             number = failed.status
