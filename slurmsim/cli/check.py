@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,11 +19,12 @@ from slurmsim.config.load import Examination, examine, parse_override
 from slurmsim.config.option import LATEST, OLDEST, RELEASES, Status
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
+from slurmsim.releases import DEFAULT, of_new
 from slurmsim.toml_file import beside
 
 _STATUS_ORDER = (Status.NOT_MODELLED, Status.HONOURED, Status.HARMLESS)
 
-DESCRIPTION = """Read a slurm.conf as `slurmsim run` would and say what counts. With --from and --to: say what an
+DESCRIPTION = """Read a slurm.conf as a new cluster would and say what counts. With --from and --to: say what an
 upgrade of Slurm changes for it and for who types commands, the worst first. Exit code: 0, with errors 2, 1 where the
 newer release refuses the configuration or the script."""
 
@@ -35,8 +37,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
                         help="accounting data that go with it, as in `slurmsim run`")  # fmt: skip
     add_groups(parser)
     parser.add_argument("--strict", action="store_true", help="refuse whatever the real daemons refuse")
-    parser.add_argument("--release", "--slurm-version", choices=RELEASES, default=OLDEST,
-                        help=f"release that gives the defaults (default {OLDEST}, newest {LATEST})")  # fmt: skip
+    parser.add_argument("--release", "--slurm-version", choices=RELEASES, default=of_new(os.environ),
+                        help=f"release that gives the defaults (default {DEFAULT}, as of new clusters)")  # fmt: skip
     upgrade = parser.add_argument_group("an upgrade of Slurm")
     upgrade.add_argument("--from", dest="old", choices=RELEASES, help=f"the release that runs (default {OLDEST})")
     upgrade.add_argument("--to", dest="new", choices=RELEASES, help=f"the release to come (default {LATEST})")

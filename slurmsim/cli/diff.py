@@ -2,11 +2,13 @@
 
 import argparse
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 
 from slurmsim.config.difference.changes import Change, Silent, compare
-from slurmsim.config.option import LATEST, OLDEST, RELEASES
+from slurmsim.config.option import RELEASES
+from slurmsim.releases import DEFAULT, of_new
 
 DESCRIPTION = """Compare two configurations by what they decide, defaults included. Exit code: 0, 1 if one decides
 otherwise than the other, 2 if one cannot be read."""
@@ -15,8 +17,8 @@ otherwise than the other, 2 if one cannot be read."""
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("old", type=Path, metavar="A.conf")
     parser.add_argument("new", type=Path, metavar="B.conf")
-    parser.add_argument("--release", "--slurm-version", choices=RELEASES, default=OLDEST,
-                        help=f"release that gives the defaults (default {OLDEST}, newest {LATEST})")  # fmt: skip
+    parser.add_argument("--release", "--slurm-version", choices=RELEASES, default=of_new(os.environ),
+                        help=f"release that gives the defaults (default {DEFAULT}, as of new clusters)")  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 

@@ -23,7 +23,9 @@ def live() -> Iterator[slurmsim.Cluster]:
 def begun(live: slurmsim.Cluster, words: list[str]) -> tuple[subprocess.Popen[str], list[re.Match[str]]]:
     """Return srun and what it tells of three tasks."""
     command = ["srun", "-N2", "-n3", "--debugger-test", *words]
-    process = subprocess.Popen(command, env={**os.environ, **live.environ}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, env={**os.environ, **live.environ}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
     assert process.stderr is not None
     pattern = re.compile(r"srun: task:(\d), host:(n\d), pid:(\d+), executable:(.+)\n")
     found = [pattern.fullmatch(process.stderr.readline()) for _ in range(3)]
