@@ -75,11 +75,7 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     core = live.core
     members = _members(cluster, live, person)
     names = [cluster.controller.state.table.names[i] for i in members]
-    wanted = dict(asked)
-    for key, text in (("nodes", "node_list"), ("excluded", "exc_nodes"), ("arbitrary", "task_nodes")):
-        if asked.get(text):
-            # a node outside the allocation gets a place outside: refused if asked for, harmless if excluded
-            wanted[key] = [names.index(n) if n in names else len(names) for n in _names(str(asked[text]))]
+    wanted = _with_places(asked, names)
     if int(asked["num_tasks"]) > len(members) * int(cluster.spec.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE):
         raise Refusal("Task count specification invalid", 2025)
     number = _number(cluster, live, asked)
@@ -117,6 +113,18 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         "gpus": counts, "devices": devices, "gpu_variables": [cluster.spec.nodes[i].gpu_variables for i in step.nodes],
         "gpu_uuids": [cluster.spec.nodes[i].gpu_uuids for i in step.nodes],
     }  # fmt: skip
+
+
+def _with_places(asked: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
+    """Return what is asked for with the places of the nodes it names among those of the allocation. Raises Refusal.
+
+    A node outside the allocation gets a place outside: refused if asked for, harmless if excluded.
+    """
+    wanted = dict(asked)
+    for key, text in (("nodes", "node_list"), ("excluded", "exc_nodes"), ("arbitrary", "task_nodes")):
+        if asked.get(text):
+            wanted[key] = [names.index(n) if n in names else len(names) for n in _names(str(asked[text]))]
+    return wanted
 
 
 def _placed(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], wanted: Mapping[str, Any]) -> Place:
