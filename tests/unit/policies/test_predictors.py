@@ -40,7 +40,7 @@ from slurmsim_policies.predictors.last_two import LastTwo
 HOUR = 3600
 TAKES_ONE = {
     "bins", "titan", "eos", "easy", "conservative", "spf", "cp_eurora", "pcp19", "hcp19", "pcp20", "cp_classes", "list",
-    "parm", "autonomy",
+    "parm", "autonomy", "carbon",
 }  # fmt: skip
 
 
