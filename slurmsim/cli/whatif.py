@@ -4,9 +4,11 @@ import argparse
 import sys
 from pathlib import Path
 
+from slurmsim.cli import whatif_dump
 from slurmsim.cli.run import add_accounting, add_impossible, add_release
 from slurmsim.cli.terminal import show
 from slurmsim.config.option import RELEASES
+from slurmsim.errors import ConfigError
 
 DESCRIPTION = """Replay a log under a site's own slurm.conf, grade that against the log's real starts, replay it again
 with changes, and both several times with jittered submit times. Written to DIR: both traces (baseline, changed),
@@ -17,7 +19,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--conf", metavar="FILE", help="slurm.conf of the cluster as it was")
     p.add_argument("--nodes", type=int, metavar="N", help="a cluster of N equal nodes instead of --conf")
     p.add_argument("--cpus-per-node", type=int, metavar="C", help="CPUs of each of them (default 1)")
-    p.add_argument("--workload", "--log", required=True, metavar="FILE", help="job log: sacct -P dump, SWF or Parquet")
+    whatif_dump.add_options(p)
+    p.add_argument("--workload", "--log", metavar="FILE", help="job log: sacct -P dump, SWF or Parquet")
     p.add_argument("--format", metavar="FORMAT", help="swf, sacct or parquet (default: told by the file)")
     p.add_argument("--option", action="append", default=[], metavar="KEY=VALUE", help="option of the log's format")
     add_release(p)
@@ -39,18 +42,29 @@ def add_options(p: argparse.ArgumentParser) -> None:
     add_impossible(p)
     p.add_argument("--changed-accounting", action="append", default=[], metavar="FILE",
                    help="the change: other accounting data")  # fmt: skip
-    p.add_argument("--out", required=True, metavar="DIR", help="folder for the answer")
+    p.add_argument("--out", metavar="DIR", help="folder for the answer")
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables")
     shown.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 
+def _check_log(args: argparse.Namespace) -> None:
+    """Refuse a question about a log without a log or a folder, or with an option of dumps. Raises ConfigError."""
+    if args.workload is None or args.out is None:
+        missing = "--workload" if args.workload is None else "--out"
+        raise ConfigError("it is missing", field=missing, expected=f"{missing} beside --conf, or --from DUMP")
+    if args.drain or args.reserve:
+        raise ConfigError("of a dump alone", field="--drain, --reserve", expected="--from DUMP beside it")
+
+
 def run(args: argparse.Namespace) -> int:
     """Study and show. Raises SlurmSimError; returns 0, 1 when the baseline does not fit the log, 130 after Ctrl-C."""
+    if args.dump is not None:
+        return whatif_dump.run(args)
+    _check_log(args)
     from slurmsim.cli.progress import counting_bar
     from slurmsim.cli.run import run_keywords
     from slurmsim.config.load import parse_override
-    from slurmsim.errors import ConfigError
     from slurmsim.replaying.options import RunOptions
     from slurmsim.trace.jsonfile import to_json
     from slurmsim.whatif import Question, study

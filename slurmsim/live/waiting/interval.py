@@ -115,7 +115,7 @@ def start_in_copy(fork: Engine, core_id: int, draws: Draws, past: Sequence[Known
     """When the job starts in a copy; infinity for not within `LONGEST_S`."""
     mine = fork.jobs[core_id]
     for live in list(fork.jobs.values()):
-        _let_run(fork, live, draws)
+        let_run(fork, live, draws)
     began = fork.now
     for at, job in arrivals(past, began, rng):
         while fork.now + _LOOK_S < at:
@@ -125,7 +125,7 @@ def start_in_copy(fork: Engine, core_id: int, draws: Draws, past: Sequence[Known
         fork.network.advance(at)
         if (start := _started(fork, mine)) is not None:
             return start
-        _submit(fork, job, draws)
+        submit_again(fork, job, draws)
     while fork.now < began + LONGEST_S:
         fork.network.advance(fork.now + _LOOK_S)
         if (start := _started(fork, mine)) is not None:
@@ -140,7 +140,7 @@ def _started(fork: Engine, live: LiveJob) -> float | None:
     return float("inf") if live.core.id not in fork.jobs else None
 
 
-def _let_run(fork: Engine, live: LiveJob, draws: Draws) -> None:
+def let_run(fork: Engine, live: LiveJob, draws: Draws) -> None:
     """Let the job run as long as is drawn, from now on where it runs already."""
     core, network = live.core, fork.network
     if live.over or core.time_limit_s >= _NO_LIMIT_S:
@@ -170,7 +170,7 @@ def arrivals(past: Sequence[Known], now: int, rng: Random) -> list[tuple[int, Kn
     return sorted(((now + (job.submit - first - offset) % span + 1, job) for job in known), key=lambda one: one[0])
 
 
-def _submit(fork: Engine, job: Known, draws: Draws) -> None:
+def submit_again(fork: Engine, job: Known, draws: Draws) -> None:
     asked = {
         "name": "", "script": "#!/bin/sh\n", "work_dir": "/", "min_nodes": job.nodes, "num_tasks": job.cpus,
         "time_limit": job.limit_min, "partition": job.partition,
@@ -182,4 +182,4 @@ def _submit(fork: Engine, job: Known, draws: Draws) -> None:
         return
     live = fork.job_table.shown(number)
     if live is not None:
-        _let_run(fork, live, draws)
+        let_run(fork, live, draws)

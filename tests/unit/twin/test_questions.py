@@ -94,3 +94,46 @@ def test_the_same_is_asked_of_waits_of_the_past(dump: str, tmp_path: Path) -> No
 def test_a_dump_without_a_past_gives_no_forecast(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["when", "--from", str(small.write(tmp_path / "dump")), "2"]) == 2
     assert "too few jobs have ended" in capsys.readouterr().err
+
+
+def accounts(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, float]]:
+    assert main(["whatif", *words, "--for", "03:00:00", "--json"]) == 0
+    return {row["account"]: row for row in json.loads(capsys.readouterr().out)["accounts"]}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [["--drain", "a1"], ["--reserve", "a1+00:30:00+12:00:00"], ["--set", "PartitionName=main:MaxTime=00:10:00"]],
+)
+def test_a_change_that_takes_nodes_away_makes_jobs_wait_longer(
+    dump: str, change: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = accounts(["--from", dump, *change], capsys)["all"]
+    assert told["jobs"] > 3
+    assert told["changed_wait_s"] > told["wait_s"] + 600
+    assert told["longer_in"] == 8
+
+
+def test_a_change_of_nothing_that_counts_changes_no_wait(dump: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = accounts(["--from", dump, "--set", "KillWait=31"], capsys)["all"]
+    assert told["changed_wait_s"] == told["wait_s"]
+    assert told["longer_in"] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--from", "{}"], "nothing is changed"),
+        (["--from", "{}", "--drain", "zz"], "Invalid node name specified"),
+        (["--from", "{}", "--reserve", "a1"], "NODES+IN+LENGTH"),
+        (["--from", "{}", "--set", "PartitionName=no:MaxTime=1"], "a partition of the cluster"),
+        (["--from", "{}", "--set", "MaxArraySize=x"], "slurm.conf"),
+        (["--from", "{}", "--drain", "a1", "--for", "900-0"], "up to 31 days"),
+        (["--drain", "a1"], "--from DUMP"),
+    ],
+)
+def test_wrong_changes_are_refused_in_one_line(
+    dump: str, words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["whatif", *(dump if word == "{}" else word for word in words)]) == 2
+    assert said in capsys.readouterr().err
