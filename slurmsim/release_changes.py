@@ -16,7 +16,8 @@ def Change(since: str, command: str, text: str, harm: str = SHOWN) -> tuple[str,
     Parameters
     ----------
     since
-        The first release that behaves so. Of `slurmsim.releases.RELEASES` it is the first that we have seen behave so.
+        The first release that behaves so. One that is imitated is only the first that we have seen behave so, unless
+        `slurmsim.upgrade.sources` has the name.
     command
         Where a user meets it; several are joined by commas.
     text
@@ -38,7 +39,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "Nodes of State=CLOUD are shown while they are off; that took PrivateData=cloud.",
     ),
     "text_after_brackets": Change(
-        "24.11", "scontrol, squeue, sinfo", "A host list may go on behind the last bracket of a name: `n[1-2]-ib`."
+        "23.11", "scontrol, squeue, sinfo", "A host list may go on behind the last bracket of a name: `n[1-2]-ib`."
     ),
     "metrics_port": Change(
         "25.11",
@@ -47,7 +48,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     # -- reservations -----------------------------------------------------------------------------------------------
     "contradicting_flags": Change(
-        "24.11",
+        "23.02",
         "scontrol",
         "A reservation may not have REPLACE or REPLACE_DOWN beside STATIC_ALLOC or MAINT, nor two times to come again.",
         REFUSED,
@@ -56,7 +57,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "relative_tres": Change("25.11", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much."),
     # -- submission and what jobs are told --------------------------------------------------------------------------
     "exclusive_or_oversubscribe": Change(
-        "24.11", _SUBMITTING, "`--exclusive` and `--oversubscribe` together are refused.", REFUSED
+        "23.02", _SUBMITTING, "`--exclusive` and `--oversubscribe` together are refused.", REFUSED
     ),
     "node_count_lists": Change("23.02", _SUBMITTING, "`-N` takes lists of counts, `2,4-8:2`."),
     "tasks_per_node_make_no_count": Change(
@@ -99,13 +100,13 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     "gpus_per_socket_of_jobs": Change("24.11", "srun", "`--gpus-per-socket` of a step in a job is warned about."),
     "frequency_by_userspace": Change(
-        "24.11",
+        "23.11",
         _SUBMITTING,
         "`--cpu-freq` with one frequency has the governor UserSpace; a range needs one named.",
         OTHERWISE,
     ),
     "deadline_after_limit": Change(
-        "24.11",
+        "23.02",
         _SUBMITTING,
         "A job that could not end before its `--deadline` within its time limit is refused.",
         REFUSED,
@@ -115,40 +116,40 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     "output_folders_made": Change("23.02", "sbatch, srun", "Folders of output files are made.", OTHERWISE),
     "tasks_fit_threads": Change(
-        "24.11", _SUBMITTING, "More `--ntasks-per-core` than `--threads-per-core` are refused.", REFUSED
+        "23.02", _SUBMITTING, "More `--ntasks-per-core` than `--threads-per-core` are refused.", REFUSED
     ),
     "gpus_in_one_way": Change(
         "26.05", _SUBMITTING, "`--gpus-per-node` together with `--gres=gpu` is refused.", REFUSED
     ),
     "cpus_by_task_or_gpu": Change(
-        "24.11",
+        "23.11",
         _SUBMITTING,
         "`--cpus-per-gpu` beside `--cpus-per-task` is refused before GRES are looked at, and what is written beats"
         " a variable of the other.",
         REFUSED,
     ),
     "cpus_per_gpu_need_gpus": Change(
-        "24.11", _SUBMITTING, "`--cpus-per-gpu` of a request without GPUs is refused by name.", REFUSED
+        "23.02", _SUBMITTING, "`--cpus-per-gpu` of a request without GPUs is refused by name.", REFUSED
     ),
     "tres_per_task_in_refusals": Change(
         "24.11", _SUBMITTING, "What refuses GPUs of tasks without a number of tasks names `--tres-per-task`, too."
     ),
     "gres_with_slash": Change(
-        "24.11",
+        "23.11",
         "sbatch, scontrol, squeue",
         "GRES of jobs are written as TRES, `gres/gpu:2`, of tasks `gres/gpu=2`, and tasks are bound to theirs; it was"
         " `gres:gpu:2`.",
         OTHERWISE,
     ),
     "mpi_launchers_told": Change(
-        "24.11", _SUBMITTING, "Launchers of MPI programs find variables that make them start ranks by srun.", OTHERWISE
+        "23.11", _SUBMITTING, "Launchers of MPI programs find variables that make them start ranks by srun.", OTHERWISE
     ),
     "last_mail_type_holds": Change(
-        "26.05", _SUBMITTING, "Of several `--mail-type` the last one holds; they were added up.", OTHERWISE
+        "25.05", _SUBMITTING, "Of several `--mail-type` the last one holds; they were added up.", OTHERWISE
     ),
     "jobid_names_tasks": Change("26.05", "srun", "`--jobid` takes a task of an array, as 12_3; numbers alone were."),
     "expedited_requeue": Change(
-        "26.05", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored.", OTHERWISE
+        "25.11", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored.", OTHERWISE
     ),
     "cores_of_tasks": Change(
         "24.11",
@@ -158,15 +159,15 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     # -- squeue, sinfo ----------------------------------------------------------------------------------------------
     "negated_states": Change(
-        "26.05", "sinfo", "`-t` takes `+` as `&`, `~` and `!` before a state, and REBOOT_REQUESTED and REBOOT_ISSUED."
+        "25.05", "sinfo", "`-t` takes `+` as `&`, `~` and `!` before a state, and REBOOT_REQUESTED and REBOOT_ISSUED."
     ),
     "new_options_of_verbose": Change(
         "24.11", "squeue, sinfo", "`-v` tells of `only_job_state` and of the reservation's column, too."
     ),
-    "state_names_in_lower_case": Change("24.11", "squeue", "Job states a filter accepts are listed in lower case."),
-    "sort_by_group_name": Change("24.11", "squeue", "`-S g` orders by group name; it ordered nothing.", OTHERWISE),
+    "state_names_in_lower_case": Change("24.05", "squeue", "Job states a filter accepts are listed in lower case."),
+    "sort_by_group_name": Change("23.11", "squeue", "`-S g` orders by group name; it ordered nothing.", OTHERWISE),
     "whole_field_names": Change(
-        "24.11",
+        "24.05",
         "squeue",
         "`NumTasks` and `Container` of `-O` are written out; anything that began like them was taken.",
     ),
@@ -182,10 +183,10 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "A job that is held has no expected start; it kept it until the next backfill cycle.",
         OTHERWISE,
     ),
-    "all_is_no_field": Change("24.11", "sinfo", "`-O all` complains about the word `all`, and still shows all fields."),
+    "all_is_no_field": Change("24.05", "sinfo", "`-O all` complains about the word `all`, and still shows all fields."),
     "ten_digits": Change("24.11", "sinfo", "Disk space and weight are cut after ten digits; it was after seven."),
     "memory_makes_mixed": Change(
-        "24.11",
+        "23.11",
         "sinfo, scontrol",
         "A node is MIXED where jobs have memory alone, as a suspended one; it was IDLE.",
         OTHERWISE,
@@ -195,23 +196,23 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     # -- sprio, sdiag, sreport --------------------------------------------------------------------------------------
     "table_without_jobs": Change(
-        "24.11",
+        "23.02",
         "sprio",
         "`-j` without a match prints an empty table, unless no job waits; it said that there are none.",
     ),
-    "one_job_of_sprio": Change("24.11", "sprio", "`-j` takes one id; a list of them is refused.", REFUSED),
-    "many_jobs_of_sprio": Change("26.05", "sprio", "`-j` takes a list of ids again."),
+    "one_job_of_sprio": Change("23.11", "sprio", "`-j` takes one id; a list of them is refused.", REFUSED),
+    "many_jobs_of_sprio": Change("25.11", "sprio", "`-j` takes a list of ids again."),
     "moved_accounts_tell_users": Change(
         "24.11", "sacctmgr", "An account that gets another parent is told of with its users; it was alone."
     ),
     "qos_lists_stay": Change(
-        "24.11",
+        "24.05",
         "sacctmgr",
         "A deleted QOS leaves the lists it was in as they are; the one behind it was lost, too.",
         OTHERWISE,
     ),
     "default_qos_is_an_error": Change(
-        "24.11", "sacctmgr", "A default QOS that may not be used is an error of the request; it was only told.", REFUSED
+        "23.11", "sacctmgr", "A default QOS that may not be used is an error of the request; it was only told.", REFUSED
     ),
     "coordinators_once": Change(
         "24.11", "sacctmgr", "Who coordinates an account and one above it is shown once; it was twice."
@@ -244,11 +245,11 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "one_active_job_told": Change(
         "26.05", "sacctmgr", "`delete` tells of one job that keeps it from going, with its QOS; it told of all."
     ),
-    "qos_of_jobs_stays": Change("26.05", "sacctmgr", "A QOS is not deleted while a job has it.", REFUSED),
-    "helpformat_of_sprio": Change("24.11", "sprio", "`--helpformat` lists the columns."),
-    "rpc_queue": Change("24.11", "sdiag", "Tells of the RPC queue, and says where no RPCs were recorded."),
+    "qos_of_jobs_stays": Change("25.05", "sacctmgr", "A QOS is not deleted while a job has it.", REFUSED),
+    "helpformat_of_sprio": Change("24.05", "sprio", "`--helpformat` lists the columns."),
+    "rpc_queue": Change("24.05", "sdiag", "Tells of the RPC queue, and says where no RPCs were recorded."),
     "exits_of_cycles": Change(
-        "24.11", "sdiag", "Tells how often scheduling and backfill cycles ended for which reason."
+        "23.11", "sdiag", "Tells how often scheduling and backfill cycles ended for which reason."
     ),
     "no_cycles_per_minute": Change("26.05", "sdiag", "Cycles per minute are not told."),
     "steps_wait_unsaid": Change(
@@ -256,11 +257,11 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "srun",
         "That a step waits for the end of another is told after two minutes; it was when that one ended.",
     ),
-    "sbcast_warns": Change("24.11", "sbcast", "That a file is empty is a warning, no longer an error that says so."),
+    "sbcast_warns": Change("23.02", "sbcast", "That a file is empty is a warning, no longer an error that says so."),
     "sbcast_tells_tree_width": Change(
-        "24.11", "sbcast", "`-v` calls the width of the tree `treewidth`; it was `fanout`."
+        "23.11", "sbcast", "`-v` calls the width of the tree `treewidth`; it was `fanout`."
     ),
-    "sbcast_tells_het_job": Change("26.05", "sbcast", "`-v` tells HetJobId."),
+    "sbcast_tells_het_job": Change("25.05", "sbcast", "`-v` tells HetJobId."),
     "sbcast_empty_file_fails": Change("26.05", "sbcast", "An empty file is copied, and ends with an error.", REFUSED),
     "sbcast_loads_job": Change(
         "26.05", "sbcast", "An unknown job ends with another error, and exit code 1.", OTHERWISE
@@ -269,7 +270,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "26.05", "strigger", "`--fail` triggers run when a node is set to FAIL; nothing pulled them.", OTHERWISE
     ),
     "triggers_disabled": Change(
-        "24.11", "strigger", "`--set` is refused with SlurmctldParameters=disable_triggers.", REFUSED
+        "23.11", "strigger", "`--set` is refused with SlurmctldParameters=disable_triggers.", REFUSED
     ),
     "triggers_by_kind": Change("24.11", "strigger", "The error of `--set` without a trigger names none."),
     "seff_of_allocated_memory": Change(
@@ -287,14 +288,14 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "24.11", "sreport", "There is `cluster AccountUtilizationByQOS`; reports of associations take `qoslevel=`."
     ),
     "hours_begun": Change(
-        "26.05",
+        "25.05",
         "sreport",
         "The end of a report's period is rounded up to a whole hour, its start down; both went to the nearest.",
         OTHERWISE,
     ),
     # -- JSON and YAML ----------------------------------------------------------------------------------------------
     "data_parsers": Change(
-        "24.11",
+        "23.11",
         "sacct, sacctmgr, scontrol, sdiag, sinfo, squeue, sshare",
         "`--json` and `--yaml` take a data parser's name and write its form, in sacctmgr, scontrol, sdiag and sshare,"
         " too.",
@@ -320,23 +321,23 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         OTHERWISE,
     ),
     "no_cpus_before_start": Change(
-        "24.11", "sacct", "A job that has no CPUs yet shows 0 of them; it showed its request.", OTHERWISE
+        "23.02", "sacct", "A job that has no CPUs yet shows 0 of them; it showed its request.", OTHERWISE
     ),
     "reason_told_with_start": Change(
         "24.11", "sacct", "Reason is None until the job starts; what it waits for was told some seconds after it came."
     ),
     "planned_without_start": Change(
-        "24.11", "sacct", "The planned time of a job that never started lasts until its end; it was INVALID.", OTHERWISE
+        "23.02", "sacct", "The planned time of a job that never started lasts until its end; it was INVALID.", OTHERWISE
     ),
     "no_memory_is_zero": Change("24.11", "sacct", "ReqMem without a request is 0; it was 16777216.00T.", OTHERWISE),
     "lost_script_counts": Change(
         "24.11", "sacct", "The highest exit code of a job that lost its node is not known; it was 0.", OTHERWISE
     ),
     "exit_code_above_127": Change(
-        "26.05", "sacct", "Exit codes from 128 on are told as they are; 128 was taken off.", OTHERWISE
+        "25.11", "sacct", "Exit codes from 128 on are told as they are; 128 was taken off.", OTHERWISE
     ),
-    "streams_of_steps": Change("26.05", "sacct", "StdErr, StdIn and StdOut are told of steps, too."),
-    "reason_by_letter": Change("26.05", "sacct", "`-R` is short for `--reason`; only the long form was known."),
+    "streams_of_steps": Change("25.05", "sacct", "StdErr, StdIn and StdOut are told of steps, too."),
+    "reason_by_letter": Change("25.11", "sacct", "`-R` is short for `--reason`; only the long form was known."),
     "ended_rows_stay": Change(
         "26.05",
         "sacct",
@@ -345,34 +346,34 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     # -- sacctmgr ---------------------------------------------------------------------------------------------------
     "existing_accounts_named": Change(
-        "24.11", "sacctmgr", "`add account` names accounts that exist; it said that nothing new was added."
+        "23.11", "sacctmgr", "`add account` names accounts that exist; it said that nothing new was added."
     ),
     "account_checked_first": Change(
-        "24.11",
+        "23.11",
         "sacctmgr",
         "`add account` shows what it adds once that is known to be allowed, and words refusals otherwise.",
     ),
     "cluster_before_account": Change(
-        "24.11", "sacctmgr", "`add` lists associations with the cluster first, and has wider columns."
+        "23.11", "sacctmgr", "`add` lists associations with the cluster first, and has wider columns."
     ),
-    "account_or_wckey": Change("24.11", "sacctmgr", "`add user` without an account asks for an account or WCKey."),
+    "account_or_wckey": Change("23.11", "sacctmgr", "`add user` without an account asks for an account or WCKey."),
     "add_accounts_first": Change(
-        "24.11", "sacctmgr", "`add user` to nothing that exists says `Nothing added`, and to add accounts first."
+        "23.11", "sacctmgr", "`add user` to nothing that exists says `Nothing added`, and to add accounts first."
     ),
     "user_associations_refused": Change(
-        "24.11", "sacctmgr", "A refused `add user` speaks of a problem with user associations; it spoke of users."
+        "23.11", "sacctmgr", "A refused `add user` speaks of a problem with user associations; it spoke of users."
     ),
     "unknown_accounts_skipped": Change(
-        "24.11", "sacctmgr", "`add user` says on standard output that it skips an unknown account; it was an error."
+        "23.11", "sacctmgr", "`add user` says on standard output that it skips an unknown account; it was an error."
     ),
     "settings_of_new_users": Change(
-        "24.11", "sacctmgr", "`add user` prints the line `Settings` for every new user; it stood where there were any."
+        "23.11", "sacctmgr", "`add user` prints the line `Settings` for every new user; it stood where there were any."
     ),
     "no_empty_settings": Change(
-        "24.11", "sacctmgr", "`add user` prints `Non Default Settings` only where it has some."
+        "23.11", "sacctmgr", "`add user` prints `Non Default Settings` only where it has some."
     ),
     "new_users_checked_first": Change(
-        "24.11", "sacctmgr", "`add user` shows what it adds once that is known to be allowed."
+        "23.11", "sacctmgr", "`add user` shows what it adds once that is known to be allowed."
     ),
     "default_qos_named_twice": Change(
         "26.05", "sacctmgr", "`add user` gives the reason of a refusal for the default QOS twice."
@@ -395,17 +396,17 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         REFUSED,
     ),
     "modified_told_first": Change(
-        "26.05", "sacctmgr", "`modify` of accounts and users says what it modifies before it is known to be allowed."
+        "25.05", "sacctmgr", "`modify` of accounts and users says what it modifies before it is known to be allowed."
     ),
     "indented_nothing_modified": Change(
-        "26.05", "sacctmgr", "`Nothing modified` is indented by two blanks; it was one."
+        "25.05", "sacctmgr", "`Nothing modified` is indented by two blanks; it was one."
     ),
-    "resources_consumed": Change("24.11", "sacctmgr", "`list resource` has the columns LastConsumed and Flags, too."),
+    "resources_consumed": Change("23.02", "sacctmgr", "`list resource` has the columns LastConsumed and Flags, too."),
     "unset_cluster_flags": Change("24.11", "sacctmgr", "The flags of a cluster are not set; they were an empty text."),
     "booleans_in_lower_case": Change("24.11", "sacctmgr", "`show config` writes `no`; it wrote `No`."),
-    "commit_delay_in_seconds": Change("26.05", "sacctmgr", "`show config` writes CommitDelay as 0; it wrote `no`."),
-    "no_storage_user": Change("26.05", "sacctmgr", "`show config` has no AccountingStorageUser."),
-    "nothing_deleted_deeper": Change("26.05", "sacctmgr", "`Nothing deleted` is indented by two blanks; it was one."),
+    "commit_delay_in_seconds": Change("25.11", "sacctmgr", "`show config` writes CommitDelay as 0; it wrote `no`."),
+    "no_storage_user": Change("25.11", "sacctmgr", "`show config` has no AccountingStorageUser."),
+    "nothing_deleted_deeper": Change("25.05", "sacctmgr", "`Nothing deleted` is indented by two blanks; it was one."),
     # -- scontrol show ----------------------------------------------------------------------------------------------
     "refusals_are_unprocessable": Change(
         "26.05", "slurmrestd", "What Slurm refuses is status 422; it was 500.", OTHERWISE
@@ -418,39 +419,39 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "24.11", "scontrol", "`show config` lists SelectTypeParameters where it is not set, too."
     ),
     "use_of_gpus_counted": Change(
-        "24.11",
+        "23.02",
         "scontrol, sacctmgr",
         "gres/gpumem and gres/gpuutil are TRES where gres/gpu is: `show config`, `show assoc_mgr`, `show tres`.",
     ),
     "gres_of_other_nodes_hidden": Change(
-        "24.11", "scontrol, sinfo", "GresUsed lists no GRES that the node has none of; it had them with 0."
+        "24.05", "scontrol, sinfo", "GresUsed lists no GRES that the node has none of; it had them with 0."
     ),
     "unkillable_follows_messages": Change(
-        "24.11",
+        "24.05",
         "scontrol",
         "`show config` has UnkillableStepTimeout at least five times as long as MessageTimeout.",
         OTHERWISE,
     ),
-    "no_plugin_is_null": Change("24.11", "scontrol", "`show config` writes `(null)` for plugins that are `none`."),
-    "lineage_of_associations": Change("24.11", "scontrol", "`show assoc_mgr` has Lineage; it had Lft."),
-    "comment_of_associations": Change("24.11", "scontrol", "`show assoc_mgr` has the comments of associations."),
+    "no_plugin_is_null": Change("23.11", "scontrol", "`show config` writes `(null)` for plugins that are `none`."),
+    "lineage_of_associations": Change("23.11", "scontrol", "`show assoc_mgr` has Lineage; it had Lft."),
+    "comment_of_associations": Change("23.02", "scontrol", "`show assoc_mgr` has the comments of associations."),
     "limited_users_by_name": Change(
-        "24.11", "scontrol", "`show assoc_mgr` names the users of a QOS, with their ids; it had the ids alone."
+        "23.02", "scontrol", "`show assoc_mgr` names the users of a QOS, with their ids; it had the ids alone."
     ),
     "run_minutes_in_qos": Change(
-        "24.11", "scontrol", "`show assoc_mgr` has TRES run minutes by user and account of a QOS."
+        "24.05", "scontrol", "`show assoc_mgr` has TRES run minutes by user and account of a QOS."
     ),
     "typed_tres_loaded": Change("26.05", "sacctmgr", "`load` reads types of TRES, as in `gres/gpu:a100=1`."),
     "sacctmgr_ping": Change("24.11", "sacctmgr", "`ping` tells whether slurmdbd is there."),
     "short_names_of_limits": Change(
-        "24.11", "sacctmgr", "An association's limits may be set as MaxTRESPJ, MaxTRESPN and MaxTRESMinsPJ."
+        "24.05", "sacctmgr", "An association's limits may be set as MaxTRESPJ, MaxTRESPN and MaxTRESMinsPJ."
     ),
     "shares_once_started": Change(
         "24.11",
         "scontrol, squeue",
         "Of a job that waits OverSubscribe tells what it asks for, also after it was tried.",
     ),
-    "container_ids": Change("24.11", "scontrol", "`show job` tells the id of a job's container."),
+    "container_ids": Change("23.02", "scontrol", "`show job` tells the id of a job's container."),
     "container_types": Change("26.05", "scontrol", "`show job` tells the kind of a job's container."),
     "memory_per_tres": Change("24.11", "scontrol", "`show job` has MinMemoryTRES for `--mem-per-gpu`."),
     "cpus_per_task_as_tres": Change("24.11", "scontrol", "`show job` tells `--cpus-per-task` in TresPerTask, too."),
@@ -467,20 +468,20 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     "command_alone": Change("24.11", "scontrol", "Command in `show job` is without the script's arguments."),
     "flags_between_commas": Change(
-        "24.11", "scontrol", "Flags in a line of `show job` have commas between them; there was nothing."
+        "23.11", "scontrol", "Flags in a line of `show job` have commas between them; there was nothing."
     ),
-    "flags_between_blanks": Change("26.05", "scontrol", "Flags in a line of `show job` have blanks between them."),
+    "flags_between_blanks": Change("25.11", "scontrol", "Flags in a line of `show job` have blanks between them."),
     "invalid_dependent_spelled": Change(
-        "26.05", "scontrol", "`show job` writes KillOnInvalidDependent; it wrote KillOInInvalidDependent."
+        "25.11", "scontrol", "`show job` writes KillOnInvalidDependent; it wrote KillOInInvalidDependent."
     ),
-    "no_blanks_at_line_ends": Change("26.05", "scontrol", "Lines of `show job` have no spare blanks at their ends."),
+    "no_blanks_at_line_ends": Change("25.11", "scontrol", "Lines of `show job` have no spare blanks at their ends."),
     "licenses_allocated": Change(
-        "26.05",
+        "25.05",
         "scontrol, squeue",
         "LicensesAlloc is what a job has, between semicolons; it was what it had asked for.",
     ),
     "error_file_as_asked": Change(
-        "26.05", "scontrol", "StdErr in `show job` is empty where `-e` was not given.", OTHERWISE
+        "25.11", "scontrol", "StdErr in `show job` is empty where `-e` was not given.", OTHERWISE
     ),
     "job_not_found_is_an_error": Change(
         "26.05",
@@ -498,13 +499,13 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "24.11", "scontrol, sinfo", "Nodes with jobs and idle CPUs are marked PLANNED, too, where backfill keeps them."
     ),
     "arrays_start_with_their_first": Change(
-        "24.11",
+        "23.02",
         "scontrol, squeue",
         "The estimate of an array's record is that of its first waiting task; it was that of the last one planned.",
     ),
-    "resume_after": Change("24.11", "scontrol", "`show node` has ResumeAfterTime."),
+    "resume_after": Change("23.02", "scontrol", "`show node` has ResumeAfterTime."),
     "suspend_time_of_nodes": Change("26.05", "scontrol", "`show node` has SuspendTime."),
-    "exclusive_topology": Change("24.11", "scontrol", "`show partition` has ExclusiveTopo."),
+    "exclusive_topology": Change("24.05", "scontrol", "`show partition` has ExclusiveTopo."),
     "exclusive_of_partitions": Change(
         "26.05",
         "scontrol",
@@ -512,7 +513,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         OTHERWISE,
     ),
     "reconfigure_begins_anew": Change(
-        "24.11",
+        "23.11",
         "slurmctld",
         "`scontrol reconfigure` is a restart: usage and fair shares are worked out, backfill waits bf_interval.",
         OTHERWISE,
@@ -520,9 +521,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "all_is_a_node_set": Change(
         "24.11", "scontrol", "`show partition` has NodeSets=ALL where slurm.conf has Nodes=ALL.", OTHERWISE
     ),
-    "cpus_per_socket_limit": Change("24.11", "scontrol", "`show partition` has MaxCPUsPerSocket."),
+    "cpus_per_socket_limit": Change("23.02", "scontrol", "`show partition` has MaxCPUsPerSocket."),
     "power_saving_of_partitions": Change(
-        "24.11",
+        "23.02",
         "scontrol",
         "`show partition` tells power times where nodes are suspended at all, with PowerDownOnIdle; it told them where"
         " the partition has any of its own.",
@@ -539,7 +540,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "A waiting job tells its partitions by tier; the one its submission had found nodes in came first.",
     ),
     "partition_qos_lists_known": Change(
-        "26.05", "scontrol", "QOS a partition allows or denies must be known; any were taken.", REFUSED
+        "25.11", "scontrol", "QOS a partition allows or denies must be known; any were taken.", REFUSED
     ),
     "partition_qos_known": Change(
         "26.05", "scontrol", "A partition's QOS must be known; without accounting, any was taken.", REFUSED
@@ -547,28 +548,28 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "whom_a_reservation_is_for": Change(
         "26.05", "scontrol", "The error of a reservation without users names AllowedPartitions and QOS, too."
     ),
-    "no_watts_of_reservations": Change("24.11", "scontrol", "`show reservation` has no Watts."),
+    "no_watts_of_reservations": Change("24.05", "scontrol", "`show reservation` has no Watts."),
     "unknown_license_is_an_error": Change(
         "26.05", "scontrol", "`show license` of an unknown one fails; it was silent.", REFUSED
     ),
     "segments_counted_by_commands": Change(
         "26.05", "sbatch", "`--segment` that does not divide `-N` is refused by the command.", REFUSED
     ),
-    "topology_with_options": Change("26.05", "scontrol", "`show topology` takes more than one word."),
+    "topology_with_options": Change("25.05", "scontrol", "`show topology` takes more than one word."),
     "no_topology_is_silent": Change("24.11", "scontrol", "`show topology` says nothing where there is none."),
     "invalid_entity_without_blank": Change(
-        "26.05", "scontrol", "The message about an unknown entity ends without a blank."
+        "25.05", "scontrol", "The message about an unknown entity ends without a blank."
     ),
     # -- scontrol otherwise -----------------------------------------------------------------------------------------
     "lists_of_who_may_not": Change(
-        "24.11",
+        "24.05",
         "scontrol",
         "`users-=` and `accounts-=` of a reservation refuse who is not in its list, and `+=` takes out of a list of who"
         " may not use it.",
         REFUSED,
     ),
     "reservations_users_delete": Change(
-        "24.11",
+        "24.05",
         "scontrol",
         "A reservation with the flag USER_DELETE, and all with `SlurmctldParameters=user_resv_delete`, is deleted by"
         " its users, too.",
@@ -578,13 +579,13 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "26.05", "scontrol", "An update to fewer tasks than nodes is refused.", REFUSED
     ),
     "colon_without_blank": Change(
-        "26.05", "scontrol", "Errors that `-Q` hides have no blank after the colon, or nothing if nothing failed."
+        "25.05", "scontrol", "Errors that `-Q` hides have no blank after the colon, or nothing if nothing failed."
     ),
     "unknown_cluster_is_fatal": Change(
         "24.11", "most commands", "`-M` of an unknown cluster ends with a fatal error, too.", REFUSED
     ),
     "debug_of_nodes": Change(
-        "24.11", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
+        "23.02", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
     ),
     "token_disabled": Change("24.11", "scontrol", "`token` says why there is none: no plugin makes them."),
     "reserved_cores_dealt": Change(
@@ -622,7 +623,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         OTHERWISE,
     ),
     "weight_is_a_number": Change(
-        "24.11", "scontrol", "A node's weight is a plain number; `k` and UNLIMITED were taken.", REFUSED
+        "23.02", "scontrol", "A node's weight is a plain number; `k` and UNLIMITED were taken.", REFUSED
     ),
     "error_creating_nodes": Change("24.11", "scontrol", "The error of `create node` is worded otherwise."),
     "reservation_lacks_tres": Change(
@@ -652,15 +653,15 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "one_node_count": Change(
         "24.11", "scontrol", "`update job NumNodes=N` sets the most nodes, too; it left them.", OTHERWISE
     ),
-    "sign_before_equals": Change("24.11", "scontrol", "`update` knows what is updated by `NAME+=` and `NAME-=`, too."),
+    "sign_before_equals": Change("23.02", "scontrol", "`update` knows what is updated by `NAME+=` and `NAME-=`, too."),
     "suspend_exceptions": Change(
-        "24.11", "scontrol", "`update` knows SuspendExcNodes, SuspendExcParts, SuspendExcStates."
+        "23.02", "scontrol", "`update` knows SuspendExcNodes, SuspendExcParts, SuspendExcStates."
     ),
     "admin_comment_as_a_whole": Change("24.11", "scontrol", "`AdminComment+=` is refused; it added.", REFUSED),
-    "one_record_is_the_one": Change("24.11", "scontrol", "`TimeLimit+=` finds a task of an array by its own id, too."),
+    "one_record_is_the_one": Change("23.11", "scontrol", "`TimeLimit+=` finds a task of an array by its own id, too."),
     "unlimited_stays": Change("24.11", "scontrol", "`TimeLimit+=` is refused where the limit is UNLIMITED.", REFUSED),
     "duplicate_partition": Change("24.11", "scontrol", "`create partition` says that there is one of that name."),
-    "nodes_being_rebooted": Change("24.11", "scontrol", "`reboot` says that the nodes are already being rebooted."),
+    "nodes_being_rebooted": Change("24.05", "scontrol", "`reboot` says that the nodes are already being rebooted."),
     "invalid_power_action": Change(
         "26.05",
         "scontrol",
@@ -674,7 +675,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "`update` says no more of a word it cannot read; it said `slurm_update error: No error`.",
         OTHERWISE,
     ),
-    "invalid_transition": Change("26.05", "scontrol", "An impossible state of a node is an invalid transition."),
+    "invalid_transition": Change("25.11", "scontrol", "An impossible state of a node is an invalid transition."),
     "invalid_group": Change("24.11", "scontrol", "A reservation's unknown group is named so; it was an invalid user."),
     "unspecified_user_error": Change("26.05", "scontrol", "A new reservation's unknown user is an unspecified error."),
     "owners_suspend": Change(
@@ -703,7 +704,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     "task_ids_in_brackets": Change("26.05", "scontrol", "Errors name tasks of an array in brackets, `5_[1,4]`."),
     "recurring_jobs": Change("24.11", "scrontab", "The command is there; Debian's packages of 22.05 have none."),
-    "task_by_its_own_id": Change("24.11", "scancel", "A task of an array is found by its own job id, too."),
+    "task_by_its_own_id": Change("23.02", "scancel", "A task of an array is found by its own job id, too."),
 }
 """Name -> the difference; `tests/docs/coverage_tables.py` makes a table of docs/coverage.md from it."""
 

@@ -17,6 +17,9 @@ VERSIONS: dict[str, str] = {"22.05": "22.05.8", "24.11": "24.11.5", "26.05": "26
 
 RELEASES: tuple[str, ...] = tuple(VERSIONS)  # short names; they compare as text
 
+KNOWN: tuple[str, ...] = tuple(sorted({"23.02", "23.11", "24.05", "25.05", "25.11", *VERSIONS}))
+"""Those that can be imitated and those between them. A row names the one of these with which its difference came."""
+
 FLAVOURS: dict[str, str] = {"upstream": "slurm", "debian": "slurm-wlm"}
 """Who built Slurm -> its name in ``--version``. The recordings are of Debian's packages."""
 

@@ -9,10 +9,10 @@ from typing import Any
 from slurmsim.duration import FORMATS, parse_duration, parse_time_limit
 from slurmsim.errors import ConfigError
 from slurmsim.numerals import is_number, leading_number
-from slurmsim.releases import VERSIONS
+from slurmsim.releases import KNOWN, VERSIONS
 from slurmsim.tres import parse_licenses, parse_memory, parse_weights
 
-RELEASES = tuple(sorted({"23.02", "23.11", "24.05", "25.05", "25.11", *VERSIONS}))
+RELEASES = KNOWN
 """Those that can be imitated, and those between them: a configuration file may be of any."""
 OLDEST, LATEST = RELEASES[0], RELEASES[-1]
 

@@ -12,9 +12,9 @@ from slurmsim.records import Field as F
 
 RESERVATION: tuple[F, ...] = (
     F("accounts", "names", update="Accounts:1", json="accounts"),
-    F("allowed_parts", "names", update="AllowedPartitions:2", since="26.05", body=None),
+    F("allowed_parts", "names", update="AllowedPartitions:2", since="25.11", body=None),
     F("burst_buffer", "text", update="BurstBuffer:2", json="burst_buffer", shown=False),
-    F("comment", "text", update="Comment:3", since="24.11"),
+    F("comment", "text", update="Comment:3", since="23.02"),
     F("core_cnt", "counts", update="CoreCnt:5 CoreCount:5 CPUCnt:5 CPUCount:5", json="core_count"),
     F("core_spec", "told", json="core_specializations"),
     F("duration", "minutes", update="Duration:1", shown=False),
@@ -30,9 +30,9 @@ RESERVATION: tuple[F, ...] = (
     F("node_list", "node list", update="Nodes:5", json="node_list"),
     F("partition", "text", update="PartitionName:1", json="partition"),
     F("purge_comp", "purge", json="purge_completed", shown=False),
-    F("qos", "names", update="QOS:1", since="26.05", body=None),
+    F("qos", "names", update="QOS:1", since="25.11", body=None),
     F("start_time", "time", update="StartTime:2", json="start_time"),
-    F("watts", "text", update="Watts:1", json="watts", last=44, body=None, shown=False, until="24.11"),
+    F("watts", "text", update="Watts:1", json="watts", last=44, body=None, shown=False, until="24.05"),
     F("tres", "tres", update="TRES:1", shown=False),
     F("tres_str", "told", json="tres"),
     F("users", "names", update="Users:1", json="users"),

@@ -100,7 +100,7 @@ ROUTES: tuple[Route, ...] = (
     R("POST", "slurm", "reservations", controller.post_reservations, "Make or change reservations.",
       "made_reservations", body="reservations", first=43),
     R("DELETE", "slurm", "reservation/{reservation_name}", writing.delete_reservation, "Delete a reservation.",
-      first=42, since="26.05", source="slurm_delete_reservation()"),
+      first=42, since="25.05", source="slurm_delete_reservation()"),
     R("GET", "slurm", "resources/{job_id}", reading.resources, "What a job has on its nodes.", "resources", first=44),
     R("GET", "slurmdb", "jobs", database.jobs, "Jobs of the database.", "db_jobs", _DB_JOBS),
     R("GET", "slurmdb", "job/{job_id}", database.job, "A job of the database.", "db_jobs"),

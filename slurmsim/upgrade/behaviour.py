@@ -14,7 +14,8 @@ from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.release_changes import CHANGES, REFUSED, SHOWN
-from slurmsim.releases import RELEASES, short
+from slurmsim.releases import RELEASES, has, short
+from slurmsim.upgrade.sources import Came, came
 
 SCHEDULED = "scheduled otherwise"
 _NOT_ALL = "no longer: "
@@ -52,6 +53,8 @@ class Difference:
         `SCHEDULED`, or as in `slurmsim.release_changes`: `REFUSED`, `OTHERWISE`, `SHOWN`.
     since
         The release with which it came; if that is unknown, the first release imitated here that has it.
+    sure
+        False if it may have come before or after the two releases as well.
     command
         Where a user meets it; commands are joined by commas.
     text
@@ -62,6 +65,7 @@ class Difference:
     since: str
     command: str
     text: str
+    sure: bool = True
 
 
 def check_order(old: str, new: str) -> None:
@@ -94,32 +98,28 @@ def differences(old: str, new: str, cluster: ClusterSpec | None = None) -> list[
                                           one.since, one.command))  # fmt: skip
 
 
-def _came(since: str, old: str, new: str) -> bool:
-    """Return True if `since` is after `old` and not after `new`, or may be: only few rows know the releases between."""
-    if since in RELEASES:
-        old, new = imitated(old, new)
-    return bool(since) and earlier(old, since) and not earlier(new, since)
-
-
 def _rules(old: str, new: str, cluster: ClusterSpec | None) -> Iterator[Difference]:
     for each in fields(ReleaseRules):
         if not each.metadata:
             continue
-        since, *until = each.metadata["span"]
-        of = each.metadata["of"]
+        since, until = (*each.metadata["span"], "")[:2]
+        of, says = each.metadata["of"], each.metadata["says"]
         if of and cluster is not None and not NEEDS[of](cluster):
             continue
-        there = _came(since, old, new), bool(until) and _came(until[0], old, new)
-        if there == (True, False):
-            yield Difference(SCHEDULED, since, "slurmctld", each.metadata["says"])
-        elif there == (False, True):
-            yield Difference(SCHEDULED, until[0], "slurmctld", _NOT_ALL + each.metadata["says"])
+        there, gone = came(each.name, since, old, new), came(each.name, until, old, new)
+        if there is gone is Came.YES:
+            continue
+        if there is not Came.NO:
+            yield Difference(SCHEDULED, since, "slurmctld", says, there is Came.YES)
+        if gone is not Came.NO:
+            yield Difference(SCHEDULED, until, "slurmctld", _NOT_ALL + says, gone is Came.YES)
 
 
 def _changes(old: str, new: str) -> Iterator[Difference]:
-    for since, command, text, harm in CHANGES.values():
-        if _came(since, old, new):
-            yield Difference(harm, since, command, text)
+    for name, (since, command, text, harm) in CHANGES.items():
+        there = came(name, since, old, new)
+        if there is not Came.NO:
+            yield Difference(harm, since, command, text, there is Came.YES)
 
 
 def _names(old: str, new: str) -> Iterator[Difference]:
@@ -143,17 +143,16 @@ def _of_table(
 ) -> Iterator[Difference]:
     before: dict[str, str] = {}
     after: dict[str, str] = {}
-    old, new = imitated(old, new)
     for names, since, until in rows:
         for name in names:
-            for release, found in ((old, before), (new, after)):
-                if not (since and earlier(release, since)) and not (until and not earlier(release, until)):
-                    found[name] = since
-            if name in before and until:
+            if has(old, since, until):
                 before[name] = until
-    gone, came = before.keys() - after.keys(), after.keys() - before.keys()
-    yield from _listed(command, f"The {what} that are gone: ", {name: before[name] for name in gone}, REFUSED)
-    yield from _listed(command, f"New {what}: ", {name: after[name] for name in came}, SHOWN)
+            if has(new, since, until):
+                after[name] = since
+    gone = {name: before[name] for name in before.keys() - after.keys()}
+    yield from _listed(command, f"The {what} that are gone: ", gone, REFUSED)
+    fresh = {name: after[name] for name in after.keys() - before.keys()}
+    yield from _listed(command, f"New {what}: ", fresh, SHOWN)
 
 
 def _listed(command: str, head: str, names: dict[str, str], harm: str) -> Iterator[Difference]:

@@ -19,6 +19,7 @@ _HEADS = {
     OTHERWISE: "done otherwise",
     SHOWN: "shown otherwise, or new",
 }
+_MAYBE = ", if it came between the two"
 
 
 def as_text(
@@ -32,15 +33,20 @@ def as_text(
         [f"{one.words}{f' ({one.place})' if one.place else ''}\n      {one.does}" for one in readings.changes],
     )
     lines += _group("read otherwise", [_finding(one) for one in readings.told])
-    for harm, head in _HEADS.items():
-        rows = [one for one in found if one.harm == harm]
-        if harm == SHOWN and not everything:
-            counts = Counter(command for one in rows for command in one.command.split(", "))
-            said = ", ".join(f"{command} {count}" for command, count in counts.most_common())
-            lines += ["", f"{head} ({len(rows)}): {said}; --all lists them"] if rows else []
-        else:
-            lines += _group(head, [_row(one) for one in rows])
+    for sure in (True, False):
+        for harm, head in _HEADS.items():
+            rows = [one for one in found if one.harm == harm and one.sure == sure]
+            lines += _of_harm(head if sure else head + _MAYBE, rows, count=harm == SHOWN and not everything)
     return lines
+
+
+def _of_harm(head: str, rows: list[Difference], *, count: bool) -> list[str]:
+    """Return the lines about `rows`, or with `count` one with their numbers."""
+    if not count or not rows:
+        return _group(head, [_row(one) for one in rows])
+    counts = Counter(command for one in rows for command in one.command.split(", "))
+    said = ", ".join(f"{command} {number}" for command, number in counts.most_common())
+    return ["", f"{head} ({len(rows)}): {said}; --all lists them"]
 
 
 def as_json(conf: str, old: str, new: str, readings: Readings, found: Sequence[Difference]) -> dict[str, Any]:
@@ -77,6 +83,6 @@ def unsure(old: str, new: str) -> list[str]:
         return []
     first, last = imitated(old, new)
     return [
-        f"{' and '.join(named)}: not looked at {'itself' if len(named) == 1 else 'themselves'}. This is what changes"
-        f" from {first} to {last}; what stands under a release may have come with any after the one before."
+        f"{' and '.join(named)}: not imitated. What may have come between the two stands apart, and a script is"
+        f" submitted to {first} and {last}."
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,15 @@ from slurmsim.commands.squeue import step_columns
 from slurmsim.commands.submit.options import job_options
 from slurmsim.commands.text.option_reader import LongOption, Parser
 from slurmsim.commands.text.print_fields import Column
+from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.live.programs import NAMES
 from slurmsim.protocol import Unreachable
 from slurmsim.release_changes import CHANGES
-from slurmsim.releases import RELEASES, VERSION_VARIABLE
+from slurmsim.releases import KNOWN, RELEASES, VERSION_VARIABLE
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
+from slurmsim.upgrade.sources import is_inferred
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "coverage.md"
 SUBMITTING = ("sbatch", "srun", "salloc")
@@ -44,12 +47,19 @@ Made from the commands' tables by `python tests/docs/coverage_tables.py`; a test
 
 What is not here is not known to the release that is imitated, or refused. In brackets the releases that have it, where
 that is not all of {releases}.
+
+Fields, columns and the options of sbatch, srun, salloc, squeue, sinfo and sacct were looked up in the sources of
+{known}: the tables name the release each came or went with, imitated or
+not. The [last table](#what-changes-from-release-to-release) marks what only the imitated releases show.
 """
 CHANGES_HEAD = """## What changes from release to release
 
 Beside options and fields that come and go, which are above, and decisions of the scheduler, which are in
-[fidelity-figures.md](fidelity-figures.md#other-versions-of-slurm). Only {releases} are told apart: what stands under
-one of them may have come with any release after the one before.
+[fidelity-figures.md](fidelity-figures.md#other-versions-of-slurm). Of {rows} changes {looked} were looked up in the
+sources or change logs of Slurm, and so were {looked_rules} of the {rules} decisions. A release with a question mark is
+the first imitated one with the change: it may have come with any after the one of {releases} before.
+
+Decisions whose release is not known: {unknown}.
 """
 
 
@@ -154,13 +164,30 @@ def table(rows: dict[str, dict[str, list[str]]]) -> list[str]:
 
 def change_rows() -> list[str]:
     """A line a change: release, command, text; `|` written as tables need it."""
-    ordered = sorted(CHANGES.values(), key=lambda change: change[:2])
-    return [f"| {first} | {command} | {text.replace('|', chr(92) + '|')} |" for first, command, text, _ in ordered]
+    ordered = sorted(CHANGES.items(), key=lambda change: change[1][:2])
+    return [
+        f"| {first}{'?' if is_inferred(name, first) else ''} | {command} | {text.replace('|', chr(92) + '|')} |"
+        for name, (first, command, text, _) in ordered
+    ]
+
+
+def changes_head() -> str:
+    """Return what stands before the table of changes: how many rows are known from sources."""
+    rules = [(each.name, each.metadata["span"]) for each in fields(ReleaseRules) if each.metadata]
+    unknown = sorted(name for name, span in rules if any(is_inferred(name, first) for first in span))
+    return CHANGES_HEAD.format(
+        releases=", ".join(RELEASES),
+        rows=len(CHANGES),
+        looked=sum(not is_inferred(name, row[0]) for name, row in CHANGES.items()),
+        rules=len(rules),
+        looked_rules=len(rules) - len(unknown),
+        unknown=", ".join(f"`{name}`" for name in unknown),
+    )
 
 
 def text() -> str:
     """The whole document."""
-    lines = [HEAD.format(releases=", ".join(RELEASES)).rstrip(), "", "## Commands", ""]
+    lines = [HEAD.format(releases=", ".join(RELEASES), known=", ".join(KNOWN)).rstrip(), "", "## Commands", ""]
     there = MODULES
     missing = [name for name in NAMES if name not in there and name != "slurmrestd"]  # it has a page of its own
     lines += [f"There: {', '.join(f'`{name}`' for name in there)}.", ""]
@@ -176,8 +203,8 @@ def text() -> str:
     steps = {field for column in step_columns.COLUMNS for field in column.fields}
     lines += ["## squeue --steps: fields", "", *table(column_rows(step_columns.COLUMNS, steps, ()))]
     shown = {field for column in node_columns.COLUMNS for field in column.fields}
-    fields = column_rows(node_columns.COLUMNS, shown, constants(dict(sets)))
-    lines += ["## sinfo: fields of `-o` and `-O`", "", *table(fields)]
+    of_nodes = column_rows(node_columns.COLUMNS, shown, constants(dict(sets)))
+    lines += ["## sinfo: fields of `-o` and `-O`", "", *table(of_nodes)]
     rows: dict[str, dict[str, list[str]]] = {"yes": {}, "partial": {}}
     for field in sacct_fields.FIELDS:
         kind = "yes" if field.job is not None or field.step is not None else "partial"
@@ -189,7 +216,7 @@ def text() -> str:
     lines += ["## sacctmgr: fields of `format=`", "", *table(rows)]
     lines += [
         "",
-        CHANGES_HEAD.format(releases=", ".join(RELEASES)),
+        changes_head(),
         "| since | command | what changed |",
         "|---|---|---|",
         *change_rows(),

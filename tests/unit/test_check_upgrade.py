@@ -18,6 +18,7 @@ from slurmsim.release_changes import CHANGES, OTHERWISE, REFUSED, SHOWN, since
 from slurmsim.releases import VERSIONS
 from slurmsim.upgrade.behaviour import NEEDS, SCHEDULED, differences
 from slurmsim.upgrade.scripts import compared, submit
+from slurmsim.upgrade.sources import SHOWN as SHOWN_BY_SOURCES
 
 CONF = """ClusterName=c
 SlurmctldHost=h
@@ -62,6 +63,32 @@ def test_steps_add_up():
         assert {one.since for one in differences(old, new)} <= set(RELEASES)
 
 
+def test_what_is_known_to_have_come_stands_apart_from_what_may_have():
+    found = differences("23.11", "24.05")
+    known = {one.text: one.since for one in found if one.sure}
+    assert known[CHANGES["qos_lists_stay"][2]] == "24.05" and set(known.values()) == {"24.05"}
+    assert "The options that are gone: `--power`." in known
+    assert "New options: `--export-file`, `--resv-ports`, `--segment`." in known
+    maybe = {one.text: one.since for one in found if not one.sure}
+    assert maybe[CHANGES["flush_advises"][2]] == "24.11" and set(maybe.values()) == {"24.11"}
+    assert CHANGES["lineage_of_associations"][2] not in known | maybe  # 23.11 has it already
+    assert CHANGES["sacctmgr_ping"][2] not in known | maybe  # the sources of 24.05 lack it
+    assert all(one.sure for old, new in pairwise(VERSIONS) for one in differences(old, new))
+
+
+def test_a_rule_that_came_and_went_is_told_while_its_releases_are_not_known():
+    says = ReleaseRules.__dataclass_fields__["deals_tasks"].metadata["says"]
+    assert says not in {one.text for one in differences("22.05", "26.05")}
+    told = {one.text: one.sure for one in differences("22.05", "25.05")}
+    assert told[says] and not told[f"no longer: {says}"]
+
+
+def test_rows_known_from_sources_are_rows_that_need_it():
+    first = {name: row[0] for name, row in CHANGES.items()}
+    first |= {each.name: each.metadata["span"][0] for each in fields(ReleaseRules) if each.metadata}
+    assert {name for name in SHOWN_BY_SOURCES if first.get(name) not in VERSIONS} == set()
+
+
 def test_rules_that_decide_nothing_here_are_left_out(conf):
     cluster, _ = load_cluster(conf)
     texts = {one.text for one in differences("22.05", "26.05", cluster)}
@@ -81,9 +108,12 @@ def test_keys_that_go_are_told_first(conf, capsys):
     assert "does not start" not in capsys.readouterr().out
     assert main(["check", "--from", "23.11", "--to", "24.05", "--json", str(conf)]) == 1
     told = json.loads(capsys.readouterr().out)
-    assert [one["key"] for one in told["does_not_start"]] == ["SchedulerAuth"] and "23.11 and 24.05" in told["unsure"][
-        0
-    ]
+    assert [one["key"] for one in told["does_not_start"]] == ["SchedulerAuth"]
+    assert "23.11 and 24.05: not imitated" in told["unsure"][0]
+    assert {one["sure"] for one in told["differences"]} == {True, False}
+    assert main(["check", "--from", "23.11", "--to", "24.05", str(conf)]) == 1
+    said = capsys.readouterr().out
+    assert "\nrefused that was taken (" in said and "\nrefused that was taken, if it came between the two (" in said
 
 
 def test_a_script_is_submitted_to_both(tmp_path, capsys):

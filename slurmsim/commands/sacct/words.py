@@ -34,8 +34,8 @@ OPTIONS: tuple[tuple[LongOption, str], ...] = (
     (_O("usage", NO, "U"), ""), (_O("user", REQUIRED, "u"), ""), (_O("verbose", NO, "v"), ""),
     (_O("version", NO, "V"), ""), (_O("wckeys", REQUIRED, "W"), ""), (_O("whole-hetjob", OPTIONAL, "whole"), ""),
     (_O("associations", REQUIRED, "x"), ""), (_O(None, NO, "t"), ""),
-    (_O("array", NO, "array"), "24.11"), (_O("helpreason", NO, "helpreason"), "24.11"),
-    (_O("helpstate", NO, "helpstate"), "24.11"), (_O("expand-patterns", NO, "expand"), "24.11"),
+    (_O("array", NO, "array"), "23.02"), (_O("helpreason", NO, "helpreason"), "24.05"),
+    (_O("helpstate", NO, "helpstate"), "24.05"), (_O("expand-patterns", NO, "expand"), "24.05"),
 )  # fmt: skip
 ACCOUNTED = frozenset(
     [

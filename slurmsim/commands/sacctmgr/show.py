@@ -441,7 +441,7 @@ _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
     ("Accounts:2 Acct:4", show_account, ""), ("Associations:2", show_association, ""),
     ("Clusters:2", show_cluster, ""), ("Configuration:2", show_config, ""), ("Events:1", show_event, ""),
     ("Federation:1", _empty("Federation,Cluster,ID%2,Features,FedState"), ""),
-    ("Instances:1", _empty("Cluster,NodeName,Start,End,InstanceId,InstanceType,Extra"), "24.11"),
+    ("Instances:1", _empty("Cluster,NodeName,Start,End,InstanceId,InstanceType,Extra"), "23.11"),
     ("Problems:1", show_problem, ""), ("RunawayJobs:2 OrphanJobs:1 LostJobs:1", show_runaway, ""),
     ("QOS:1", show_qos, ""), ("Resource:4", _show_resource, ""),
     ("Reservations:4 Resv:4", show_reservation, ""), ("Stats:1", show_stats, ""),

@@ -232,7 +232,7 @@ ROWS: tuple[Row, ...] = (
     ("MinMemoryCPU", 10, "", _memory(per_cpu=True), ""), ("MinTmpDiskNode", 5, "", _u32, "pn_min_tmp_disk"),
     ("Partition", 2, "", _text, "partition"), ("QOS", 2, "", _text, "qos"),
     ("ReservationName", 3, "", _text, "reservation"), ("Name", 2, "", _text, "name"), ("JobName", 4, "", _text, "name"),
-    ("WCKey", 1, "", _text, "wckey"), ("StdErr", 6, "24.11", _text, "std_err"), ("StdIn", 5, "24.11", _text, "std_in"),
+    ("WCKey", 1, "", _text, "wckey"), ("StdErr", 6, "23.02", _text, "std_err"), ("StdIn", 5, "23.02", _text, "std_in"),
     ("StdOut", 6, "", _text, "std_out"), ("Switches", 5, "", _switches, ""),
     ("wait-for-switch", 5, "", _u32, "wait4switch"), ("OverSubscribe", 2, "", _yes_or_no("OverSubscribe"), "shared"),
     ("Shared", 2, "", _yes_or_no("OverSubscribe"), "shared"),

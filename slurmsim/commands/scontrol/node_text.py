@@ -148,11 +148,11 @@ _NODE: tuple[tuple[str, str, Line], ...] = (
     ("", "", lambda row, s, d: f"Partitions={row['partitions']} " if row["partitions"] else None),
     ("", "", _node_times), ("", "", _node_busy), ("", "", lambda row, s, d: f"CfgTRES={row['tres_fmt_str']}"),
     ("", "", lambda row, s, d: f"AllocTRES={row['alloc_tres_fmt_str'] or ''}"),
-    ("", "24.11", lambda row, s, d: f"CapWatts={row['cap_watts'] or 'n/a'}"),
+    ("", "24.05", lambda row, s, d: f"CapWatts={row['cap_watts'] or 'n/a'}"),
     ("", "", lambda row, s, d: f"CurrentWatts={row['current_watts'] or 0} AveWatts=0"),
-    ("", "24.11", lambda row, s, d: "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s"),
+    ("", "24.05", lambda row, s, d: "ExtSensorsJoules=n/s ExtSensorsWatts=0 ExtSensorsTemp=n/s"),
     ("24.11", "26.05", lambda row, s, d: ""), ("", "", _node_reason), ("", "", _node_texts),
-    ("24.11", "", _node_instance),
+    ("23.11", "", _node_instance),
 )  # fmt: skip
 
 # -- partitions ------------------------------------------------------------------------------------------------------
@@ -298,10 +298,10 @@ def _reservation_users(row: Row, session: Session, dates: Dates) -> str:
 _RESERVATION: tuple[tuple[str, str, Line], ...] = (
     ("", "", _reservation_head), ("", "", _reservation_nodes),
     ("", "", lambda row, s, d: f"TRES={null(row['tres_str'])}"),
-    ("26.05", "", lambda row, s, d: f"AllowedPartitions={null(row['allowed_parts'])} QOS={null(row['qos'])}"),
+    ("25.11", "", lambda row, s, d: f"AllowedPartitions={null(row['allowed_parts'])} QOS={null(row['qos'])}"),
     ("", "", _reservation_users),
     ("", "", lambda row, s, d: (
         f"MaxStartDelay={long_clock(row['max_start_delay']) if row['max_start_delay'] else '(null)'}"
     )),
-    ("24.11", "", lambda row, s, d: f"Comment={row['comment']}" if row["comment"] else None),
+    ("23.02", "", lambda row, s, d: f"Comment={row['comment']}" if row["comment"] else None),
 )  # fmt: skip

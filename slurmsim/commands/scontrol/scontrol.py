@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _OPTIONS: tuple[tuple[str, str, str, str, str], ...] = (
     ("all", NO, "a", "", ""),
-    ("autocomplete", REQUIRED, "autocomplete", "24.11", ""), ("cluster", REQUIRED, "M", "", ""),
+    ("autocomplete", REQUIRED, "autocomplete", "23.02", ""), ("cluster", REQUIRED, "M", "", ""),
     ("clusters", REQUIRED, "M", "", ""), ("details", NO, "d", "", ""), ("federation", NO, "federation", "", ""),
     ("future", NO, "F", "", ""), ("help", NO, "h", "", ""), ("hide", NO, "hide", "", ""),
-    ("json", OPTIONAL, "json", "24.11", ""), ("local", NO, "local", "", ""), ("oneliner", NO, "o", "", ""),
+    ("json", OPTIONAL, "json", "23.11", ""), ("local", NO, "local", "", ""), ("oneliner", NO, "o", "", ""),
     ("quiet", NO, "Q", "", ""), ("sibling", NO, "sibling", "", ""), ("uid", REQUIRED, "u", "", ""),
     ("usage", NO, "h", "", ""), ("verbose", NO, "v", "", ""), ("version", NO, "V", "", ""),
-    ("yaml", OPTIONAL, "yaml", "24.11", ""),
+    ("yaml", OPTIONAL, "yaml", "23.11", ""),
 )  # fmt: skip
 """Long name, argument, key, first release and the first one without it."""
 DUMPED = frozenset({"show", "ping", "quit", "exit", "quiet", "verbose", "version", "help"})
@@ -297,7 +297,7 @@ def _takeover(session: Session, words: Words) -> None:
 
 
 KEYWORDS: tuple[tuple[str, int, str, str, Handler], ...] = (
-    ("abort", 5, "", "24.11", _plain(lambda session: _call(session, "shutdown"), 2)),
+    ("abort", 5, "", "23.11", _plain(lambda session: _call(session, "shutdown"), 2)),
     ("all", 2, "", "", _plain(_set(all=True), 1 << 30)),
     ("cancel_reboot", 3, "", "", _module("nodes", "cancel_reboot", 2, 2)),
     ("completing", 2, "", "", _module("show", "completing", most=1)),
@@ -307,7 +307,7 @@ KEYWORDS: tuple[tuple[str, int, str, str, Handler], ...] = (
     ("errnumstr", 2, "", "", _module("local", "error_number")),
     ("errnostr", 2, "", "", _module("local", "error_number")),
     ("exit", 2, "", "", _plain(_set(leave=True))),
-    ("getaddrs", 8, "24.11", "", _module("local", "addresses")),
+    ("getaddrs", 8, "23.11", "", _module("local", "addresses")),
     ("gethost", 7, "", "", _module("local", "get_host")),
     ("hash_file", 15, "", "", _module("local", "hash_file", 2, 3)),
     ("hash", 9, "", "", _module("local", "hash_text", 2, 3)),
@@ -316,7 +316,7 @@ KEYWORDS: tuple[tuple[str, int, str, str, Handler], ...] = (
     ("oneliner", 1, "", "", _plain(_set(one_line=True))),
     ("pidinfo", 3, "", "", _module("local", "pid_info", 2, 2)),
     ("ping", 3, "", "", _module("show", "ping", most=1)),
-    ("power", 2, "24.11", "", _module("nodes", "power")),
+    ("power", 2, "24.05", "", _module("nodes", "power")),
     ("\\q", -2, "", "", _plain(_set(quiet=1))),
     ("quiet", 4, "", "", _plain(_set(quiet=1))),
     ("quit", 4, "", "", _plain(_set(leave=True))),

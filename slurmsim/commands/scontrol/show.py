@@ -401,12 +401,12 @@ ENTITIES: tuple[Entity, ...] = (
     ("aliases", 1, "", "", _aliases), ("bbstat", 2, "", "", _burst_buffers), ("dwstat", 2, "", "", _burst_buffers),
     ("burstbuffer", 2, "", "", _burst_buffers), ("assoc_mgr", 2, "", "", _assoc_mgr), ("cache", 2, "", "", _assoc_mgr),
     ("config", 1, "", "", _config), ("daemons", 1, "", "", _daemons), ("Federations", 1, "", "", _federation),
-    ("FrontendName", 1, "", "26.05", _front_ends), ("hostnames", 5, "", "", host_names),
+    ("FrontendName", 1, "", "25.05", _front_ends), ("hostnames", 5, "", "", host_names),
     ("hostlist", 5, "", "", host_list(False)), ("hostlistsorted", 9, "", "", host_list(True)),
     ("jobs", 1, "", "", _jobs), ("jobid", 1, "", "", _jobs), ("licenses", 2, "", "", _licenses),
     ("nodes", 1, "", "", _nodes), ("partitions", 2, "", "", _partitions), ("partitionname", 2, "", "", _partitions),
     ("reservations", 1, "", "", _reservations), ("reservationname", 1, "", "", _reservations),
-    ("resources", 4, "26.05", "", _not_modelled), ("slurmd", 2, "", "", _slurmd), ("steps", 2, "", "", _steps),
+    ("resources", 4, "25.11", "", _not_modelled), ("slurmd", 2, "", "", _slurmd), ("steps", 2, "", "", _steps),
     ("topoconf", 5, "24.11", "", _not_modelled), ("topology", 1, "", "", _topology),
 )  # fmt: skip
 """Entity, how much of it must be there, first release, first one without it, what shows it; the first match counts."""

@@ -27,7 +27,7 @@ def step_id_text(_: Show, job: int, step: int, array: int | None, task: int | No
 COLUMNS: tuple[Column, ...] = (
     C("CLUSTER", "cluster", names=("cluster",)),
     C("CONTAINER", "container", names=("container",)),
-    C("CONTAINERID", "container_id", names=("containerid",), since="24.11"),
+    C("CONTAINERID", "container_id", names=("containerid",), since="23.02"),
     C("TASKS", "num_tasks", letter="A", names=("numtasks", "numtask")),
     C("STEPID", "job_id", "step_id", "array_job_id", "array_task_id", "step_het_comp", render=step_id_text,
       letter="i", names=("stepid",)),

@@ -124,33 +124,33 @@ def _of_base(base: str, flags: tuple[str, ...], suffix: str, silent: str) -> tup
 # word of the filter, other spellings, what it stands for, releases: tried in this order, the word may be shortened
 _FILTERS: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
     (("UNK", "UNKNOWN"), "base UNKNOWN", "", ""), (("DOWN",), "base DOWN", "", ""), (("IDLE",), "base IDLE", "", ""),
-    (("ALLOC", "ALLOCATED"), "allocated", "", ""), (("?",), "base ERROR", "", "26.05"),
+    (("ALLOC", "ALLOCATED"), "allocated", "", ""), (("?",), "base ERROR", "", "25.11"),
     (("MIX", "MIXED"), "base MIXED", "", ""), (("FUTR", "FUTURE"), "base FUTURE", "", ""),
-    (("BLOCKED",), "flag BLOCKED", "24.11", ""), (("INVALID_REG", "INVAL"), "flag INVALID_REG", "26.05", ""),
+    (("BLOCKED",), "flag BLOCKED", "24.05", ""), (("INVALID_REG", "INVAL"), "flag INVALID_REG", "25.11", ""),
     (("PLANNED", "PLND"), "flag PLANNED", "", ""), (("DRAIN",), "flag DRAIN", "", ""),
     (("DRAINED",), "drained", "", ""),
-    (("RESV", "RESERVED"), "flag RESERVED", "", ""), (("PERFCTRS", "NPC"), "flag PERFCTRS", "", "24.11"),
-    (("DRAINING", "DRNG"), "draining", "", ""), (("DYNAMIC_FUTURE",), "flag DYNAMIC_FUTURE", "26.05", ""),
-    (("DYNAMIC_NORM",), "flag DYNAMIC_NORM", "26.05", ""), (("COMP", "COMPLETING"), "flag COMPLETING", "", ""),
-    (("NO_RESPOND",), "flag NOT_RESPONDING", "", ""), (("POWER_UP",), "flag POWER_UP", "26.05", ""),
+    (("RESV", "RESERVED"), "flag RESERVED", "", ""), (("PERFCTRS", "NPC"), "flag PERFCTRS", "", "24.05"),
+    (("DRAINING", "DRNG"), "draining", "", ""), (("DYNAMIC_FUTURE",), "flag DYNAMIC_FUTURE", "25.11", ""),
+    (("DYNAMIC_NORM",), "flag DYNAMIC_NORM", "25.11", ""), (("COMP", "COMPLETING"), "flag COMPLETING", "", ""),
+    (("NO_RESPOND",), "flag NOT_RESPONDING", "", ""), (("POWER_UP",), "flag POWER_UP", "25.11", ""),
     (("POWERING_DOWN",), "flag POWERING_DOWN", "", ""), (("POWERED_DOWN",), "flag POWERED_DOWN", "", ""),
     (("POWER_DOWN",), "flag POWER_DOWN", "", ""), (("POWERING_UP",), "flag POWERING_UP", "", ""),
     (("FAIL",), "flag FAIL", "", ""), (("MAINT",), "flag MAINTENANCE", "", ""),
     (("BOOT", "REBOOT"), "flag REBOOT_REQUESTED", "", ""), (("BOOT^", "REBOOT^"), "flag REBOOT_ISSUED", "", ""),
     (("REBOOT_REQUESTED",), "flag REBOOT_REQUESTED", "26.05", ""),
     (("REBOOT_ISSUED",), "flag REBOOT_ISSUED", "26.05", ""),
-    (("CLOUD",), "flag CLOUD", "", ""), (("EXTERNAL",), "flag EXTERNAL", "26.05", ""),
+    (("CLOUD",), "flag CLOUD", "", ""), (("EXTERNAL",), "flag EXTERNAL", "25.11", ""),
 )  # fmt: skip
 
 # the list in the message about a bad state
 _NAMES = (
-    ("unknown", "", ""), ("down", "", ""), ("idle", "", ""), ("allocated", "", ""), ("?", "", "26.05"),
+    ("unknown", "", ""), ("down", "", ""), ("idle", "", ""), ("allocated", "", ""), ("?", "", "25.11"),
     ("mixed", "", ""), ("future", "", ""), ("drain", "", ""), ("drained", "", ""), ("draining", "", ""),
-    ("no_respond", "", ""), ("reserved", "", ""), ("perfctrs", "", "24.11"), ("planned", "24.11", ""),
-    ("blocked", "24.11", ""), ("cloud", "", ""), ("completing", "", ""), ("powering_down", "", ""),
-    ("powered_down", "", ""), ("power_down", "", ""), ("powering_up", "", ""), ("power_up", "26.05", ""),
-    ("inval", "26.05", ""), ("fail", "", ""), ("maint", "", ""), ("reboot", "", ""), ("reboot^", "", ""),
-    ("unknown", "", "24.11"), ("external", "26.05", ""), ("dynamic_future", "26.05", ""), ("dynamic_norm", "26.05", ""),
+    ("no_respond", "", ""), ("reserved", "", ""), ("perfctrs", "", "24.05"), ("planned", "24.05", ""),
+    ("blocked", "24.05", ""), ("cloud", "", ""), ("completing", "", ""), ("powering_down", "", ""),
+    ("powered_down", "", ""), ("power_down", "", ""), ("powering_up", "", ""), ("power_up", "25.11", ""),
+    ("inval", "25.11", ""), ("fail", "", ""), ("maint", "", ""), ("reboot", "", ""), ("reboot^", "", ""),
+    ("unknown", "", "24.05"), ("external", "25.11", ""), ("dynamic_future", "25.11", ""), ("dynamic_norm", "25.11", ""),
 )  # fmt: skip
 
 

@@ -46,10 +46,10 @@ class ReleaseRules(Value):
     # the limits with which it does not
     but_limits: frozenset[str] = frozenset()
     # job_scheduler.c
-    unknown_refused: bool = _rule("24.11", says="`afterok` and `afternotok` of an unknown job are refused.")
+    unknown_refused: bool = _rule("23.02", says="`afterok` and `afternotok` of an unknown job are refused.")
     # _job_create
     list_may_be_longer: bool = _rule(
-        "24.11",
+        "23.02",
         says="Of a node list longer than the nodes asked for as many as needed are taken, and no others.",
     )
     # dist_tasks.c
@@ -88,18 +88,18 @@ class ReleaseRules(Value):
         "24.11",
         says="Of required nodes that are not available only those that are down are named.",
     )
-    license_equals: bool = _rule("24.11", says="`-L a=2` is `-L a:2`.", of="licenses")
-    license_choice: bool = _rule("26.05", says="`-L a|b` asks for any one of them.", of="licenses")
+    license_equals: bool = _rule("23.11", says="`-L a=2` is `-L a:2`.", of="licenses")
+    license_choice: bool = _rule("25.05", says="`-L a|b` asks for any one of them.", of="licenses")
     one_separator: bool = _rule("26.05", says="Dependencies joined by both `,` and `?` are refused.")
     # priority_p_thread_start
     recalculates_always: bool = _rule(
-        "24.11",
+        "23.11",
         says="The priority thread runs without slurmdbd as well. What it finds then is that a job with nodes of"
         " its own, once backfill has tried it, counts with all their CPUs.",
         of="no accounting",
     )
     recalculates_first: bool = _rule(
-        "24.11",
+        "23.11",
         says="The priority thread begins before backfill's does, and so is before it in every second both have"
         " something to do; it began behind slurmctld's loops.",
     )
@@ -134,7 +134,7 @@ class ReleaseRules(Value):
     )
     # _attempt_backfill
     plans_within_throttle: bool = _rule(
-        "24.11",
+        "23.02",
         says="Backfill plans no more tasks of an array than its `%N` lets run; it planned all as long as one could"
         " start.",
     )
@@ -158,7 +158,7 @@ class ReleaseRules(Value):
     )
     # _topo_compare_switches, topology/tree
     switches_hold_cpus: bool = _rule(
-        "24.11",
+        "23.02",
         says="A switch has to hold the CPUs a job still misses, not only the nodes; one that does comes before a"
         " tighter one farther away.",
         of="switches",
@@ -176,14 +176,14 @@ class ReleaseRules(Value):
         of="power saving",
     )
     # _eval_nodes_spread
-    spreads_by_weight: bool = _rule("26.05", says="--spread-job takes nodes of every weight, one each at least.")
+    spreads_by_weight: bool = _rule("25.05", says="--spread-job takes nodes of every weight, one each at least.")
     groups_late: bool = _rule(
-        "24.11",
+        "23.02",
         says="Without EnforcePartLimits AllowGroups is asked about when a job is to start, not at its submission.",
     )
     # part_policy_valid_acct, partition_mgr.c
     lists_associations: bool = _rule(
-        "24.11",
+        "23.02",
         says="A partition's AllowAccounts and DenyAccounts are lists of associations: those below them count, and"
         " no job is kept out where associations are not enforced. The reason is PartitionConfig, told at"
         " submission only. They were names of accounts, and the reason a sentence.",
@@ -224,7 +224,7 @@ class ReleaseRules(Value):
         " does not tell of it.",
     )
     ranks_requeued_anew: bool = _rule(
-        "24.11",
+        "24.05",
         says="A job that is requeued gets its priority anew, under priority/basic the next one, as a new job does.",
     )
     # _resv_time_overlap
@@ -237,10 +237,10 @@ class ReleaseRules(Value):
         says="Maintenance that begins more than a week later takes no nodes from a recurring reservation.",
     )
     # _valid_job_access_resv
-    reservations_open_to_root: bool = _rule("24.11", says="Root and SlurmUser may use any reservation.")
+    reservations_open_to_root: bool = _rule("23.11", says="Root and SlurmUser may use any reservation.")
     # update_resv
     reservations_keep_users: bool = _rule(
-        "24.11",
+        "23.11",
         says="An update may not shut out a job that runs in the reservation or waits for it.",
     )
     # job_test_resv

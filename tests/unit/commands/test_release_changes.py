@@ -5,13 +5,28 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 from parsed_sources import below
 
-from slurmsim.release_changes import CHANGES, since
-from slurmsim.releases import RELEASES
+from slurmsim.commands.sacct import fields as sacct_fields
+from slurmsim.commands.sacctmgr import fields as sacctmgr_fields
+from slurmsim.commands.scontrol.job_text import LINES
+from slurmsim.commands.sinfo import columns as node_columns
+from slurmsim.commands.sinfo.options import ROWS as SINFO_OPTIONS
+from slurmsim.commands.squeue import columns as job_columns
+from slurmsim.commands.squeue import step_columns
+from slurmsim.commands.squeue.options import ROWS as SQUEUE_OPTIONS
+from slurmsim.commands.submit.options.job_options import OPTIONS
+from slurmsim.core.records.release_rules import ReleaseRules
+from slurmsim.records.job import CARRIED
+from slurmsim.records.node import NODE
+from slurmsim.records.reservation import RESERVATION
+from slurmsim.release_changes import CHANGES, OTHERWISE, REFUSED, SHOWN, since
+from slurmsim.releases import KNOWN, RELEASES
+from slurmsim.rest.routes import ROUTES
 
 ROOT = Path(__file__).resolve().parents[3]
 RELEASE = re.compile(r"\d\d\.\d\d(\.\d+)?")
@@ -88,16 +103,33 @@ def test_changes_that_are_asked_for_are_those_of_the_catalogue() -> None:
 
 
 def test_rows_are_as_they_should_be() -> None:
-    for name, (first, command, text) in CHANGES.items():
+    for name, (first, command, text, harm) in CHANGES.items():
         assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
-        assert first in RELEASES[1:], name  # the first is what all others are compared with
-        assert command and text.endswith(".") and ". " not in text, name
-    assert len({text for _, _, text in CHANGES.values()}) == len(CHANGES)
+        assert first in KNOWN[1:], name  # the first is what all others are compared with
+        assert command and text.endswith(".") and ". " not in text and harm in (REFUSED, OTHERWISE, SHOWN), name
+    assert len({text for _, _, text, _ in CHANGES.values()}) == len(CHANGES)
+
+
+def spans() -> Iterator[tuple[str, ...]]:
+    """The releases that rows of the tables name: the first, and the first without."""
+    tables = (OPTIONS, CARRIED, NODE, RESERVATION, job_columns.COLUMNS, step_columns.COLUMNS, node_columns.COLUMNS,
+              sacct_fields.FIELDS, sacctmgr_fields.FIELDS)  # fmt: skip
+    yield from ((row.since, row.until) for table in tables for row in table)
+    yield from (tuple(row[-2:]) for table in (SQUEUE_OPTIONS, SINFO_OPTIONS) for row in table)
+    yield from (tuple(row[:2]) for row in LINES)
+    yield from ((route.since,) for route in ROUTES)
+    yield from (each.metadata["span"] for each in fields(ReleaseRules) if each.metadata)
+
+
+def test_each_row_names_a_release_there_is() -> None:
+    named = [one for span in spans() for one in span if one]
+    assert len(named) > 200 and set(named) <= set(KNOWN[1:])
+    assert all(first < last for first, last in (span for span in spans() if len(span) == 2) if last)
 
 
 def test_a_change_lasts() -> None:
-    assert [since(release, "node_count_lists") for release in ("22.05", "22.05.8", "24.05")] == [False] * 3
-    assert [since(release, "node_count_lists") for release in ("24.11", "24.11.5", "25.05", "26.05")] == [True] * 4
+    assert [since(release, "node_count_lists") for release in ("22.05", "22.05.8")] == [False] * 2
+    assert [since(release, "node_count_lists") for release in ("23.02", "24.11.5", "25.05", "26.05")] == [True] * 4
     assert [since(release, "expedited_requeue") for release in RELEASES] == [False, False, True]
 
 

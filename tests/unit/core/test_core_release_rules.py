@@ -40,7 +40,8 @@ def test_an_unknown_release_has_the_rules_of_the_one_before() -> None:
 
 
 def test_some_rules_know_releases_between() -> None:
-    assert rules_of("23.02").all_periods_collide and not rules_of("23.02").unknown_refused
+    assert rules_of("23.02").all_periods_collide and not rules_of("23.02").license_equals
+    assert rules_of("23.11").license_equals and not rules_of("23.11").ranks_requeued_anew
     assert rules_of("25.11").attracts_what_fits and not rules_of("25.05").attracts_what_fits
     assert rules_of("25.05").limits_of_another_qos and not rules_of("24.11").limits_of_another_qos
 
