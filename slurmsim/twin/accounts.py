@@ -17,20 +17,25 @@ _TABLES = (("assoc.txt", "accounting-0.txt"), ("qos.txt", "accounting-1.txt"), (
 Usage = dict[tuple[str, str, str], dict[str, float]]
 
 
-def accounting_texts(dump: Dump, findings: Findings) -> dict[str, str]:
-    """Return the tables of accounting data, by the names they have in the twin's folder."""
+def accounting_texts(dump: Dump, used: set[str], findings: Findings) -> dict[str, str]:
+    """Return the tables of accounting data, by the names they have in the twin's folder.
+
+    `used` are the QOS of the jobs, which all may use where no table says which there are.
+    """
     found = {ours: dump.text(theirs) for theirs, ours in _TABLES if len(dump.text(theirs).splitlines()) > 1}
     if "accounting-0.txt" in found:
         return found
-    made = _table_of_shares(dump.text("sshare.txt"))
+    qos = sorted({"normal", *_of_assoc_mgr(dump.text("assoc_mgr.txt"))[1], *used} - {""})
+    made = _table_of_shares(dump.text("sshare.txt"), ",".join(qos))
     if made:
         findings.add(Weight.HEAVY, "no assoc.txt: accounts and shares are those of sshare, without any limit")
-        return {**{k: v for k, v in found.items() if k != "accounting-2.txt"}, "accounting-0.txt": made}
+        names = found.get("accounting-1.txt") or "Name|Priority\n" + "".join(f"{name}|0\n" for name in qos)
+        return {"accounting-0.txt": made, "accounting-1.txt": names}
     findings.add(Weight.HEAVY, "no accounting data: no fair share, no limits of accounts, users and QOS")
     return {}
 
 
-def _table_of_shares(text: str) -> str:
+def _table_of_shares(text: str, qos: str) -> str:
     """Return a table of associations made of ``sshare -alP``; "" where there is none."""
     lines = [line for line in text.splitlines() if "|" in line]
     if len(lines) < 2:
@@ -43,7 +48,7 @@ def _table_of_shares(text: str) -> str:
         cells = dict(zip(titles, line.split("|"), strict=False))
         indent = len(cells["Account"]) - len(cells["Account"].lstrip())
         share = cells["RawShares"] if _NUMBER.fullmatch(cells["RawShares"]) or cells["RawShares"] == "parent" else "1"
-        rows.append(f"|{' ' * indent}{cells['Account'].strip()}|{cells['User'].strip()}||{share}||normal")
+        rows.append(f"|{' ' * indent}{cells['Account'].strip()}|{cells['User'].strip()}||{share}||{qos}")
     return "\n".join(rows) + "\n"
 
 

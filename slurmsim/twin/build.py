@@ -17,9 +17,10 @@ from slurmsim.slurmctld.history.reconfiguration import read_configuration
 from slurmsim.states import JobState
 from slurmsim.twin.accounts import accounting_texts, settle_usage
 from slurmsim.twin.conf import CONF, configuration, read_nodes
+from slurmsim.twin.documents import shown_jobs
 from slurmsim.twin.dump import Dump
 from slurmsim.twin.findings import Findings, Weight
-from slurmsim.twin.jobs import SeenJob, read_jobs
+from slurmsim.twin.jobs import SeenJob, jobs_of, read_jobs
 from slurmsim.twin.moments import LATEST, Moments
 from slurmsim.twin.nodes import settle_nodes
 from slurmsim.twin.reservations import reservations
@@ -29,6 +30,10 @@ from slurmsim.twin.timeline import Timeline
 from slurmsim.twin.twin import Twin
 
 _SDIAG = re.compile(r"output at .*\((\d{1,18})\)", re.ASCII)
+_PLUGINS = re.compile(
+    r"^(JobSubmitPlugins|CliFilterPlugins|PrioritySiteFactorPlugin|PriorityType)\s{0,40}= (\S+)",
+    re.ASCII | re.MULTILINE,
+)
 _LONGEST_S = 600  # that a dump may take
 LONGEST_S = 366 * 86_400  # what came earlier is taken to have come then
 
@@ -60,13 +65,15 @@ def build(
         findings.add(Weight.HEAVY, f"no version is told: {of_new(os.environ)} is taken")
     release = release or dump.release or of_new(os.environ)
     moments = Moments(dump.offset_s)
-    jobs = list(read_jobs(dump.text("job.txt"), dump.path("job.txt"), moments)) if then is None else then[1]
+    jobs = _jobs(dump, moments) if then is None else then[1]
     nodes = read_nodes(dump)
     if not nodes:
         raise WorkloadError("has no nodes", file=dump.path("node.txt"), expected="the output of scontrol show node")
     now = _now(dump, jobs) if then is None else then[0]
     texts = configuration(dump, nodes, release, findings)
-    accounting = accounting_texts(dump, findings)
+    accounting = accounting_texts(dump, {job.qos for job in jobs}, findings)
+    _tell_plugins(dump, findings)
+    _tell_components(jobs, findings)
     start = max(min([now, *(job.submit for job in jobs)]), now - LONGEST_S)
     header = new_header(
         start=start, mode="frozen", rate=1.0, conf=CONF,
@@ -78,6 +85,14 @@ def build(
     twin = Twin(engine, header, found, now, findings, jobs, {})
     _fill(twin, dump, nodes, moments, run_times or RunTimes(), is_dumped=then is None)
     return twin
+
+
+def _jobs(dump: Dump, moments: Moments) -> list[SeenJob]:
+    """Return the jobs of the text, or of the document where there is no text. Raises WorkloadError."""
+    if dump.text("job.txt").strip():
+        return list(read_jobs(dump.text("job.txt"), dump.path("job.txt"), moments))
+    file = dump.path("job.json")
+    return list(jobs_of(shown_jobs(dump.text("job.json"), file), file, moments))
 
 
 def _now(dump: Dump, jobs: list[SeenJob]) -> int:
@@ -101,6 +116,20 @@ def _asked_at(job: SeenJob, dump: Dump) -> int | None:
         return None
     when, begin = job.start + job.run_s, dump.begin or 0
     return when if begin <= when <= begin + _LONGEST_S else None
+
+
+def _tell_components(jobs: list[SeenJob], findings: Findings) -> None:
+    """Tell of heterogeneous jobs, of which each component is a job of its own here."""
+    for job in jobs:
+        if job.het is not None and not job.is_over:
+            findings.add(Weight.MIDDLE, "a component of a heterogeneous job is a job of its own here", job.shown_id)
+
+
+def _tell_plugins(dump: Dump, findings: Findings) -> None:
+    """Tell of plug-ins of the site's own, which decide what no dump tells."""
+    for key, value in _PLUGINS.findall(dump.text("config.txt")):
+        if value not in ("(null)", "none", "priority/basic", "priority/multifactor"):
+            findings.add(Weight.MIDDLE, f"{key}={value}: what it does to jobs that come later cannot be known")
 
 
 def _users(jobs: list[SeenJob], findings: Findings) -> dict[str, str]:

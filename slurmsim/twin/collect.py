@@ -48,8 +48,8 @@ QUESTIONS = (
     Question("sacct.txt", "sacct -a -X -D -P -S now-{days}days -o " + _SACCT),
 )
 """In this order: what changes fastest is asked first, so that the answers are of one moment as far as can be."""
-FILES = (*(question.file for question in QUESTIONS), "about.txt", "slurm.conf", "gres.conf", "squeue.txt")
-"""All files of a dump that are read; `slurm.conf`, `gres.conf` and the output of squeue may be put beside the rest."""
+FILES = (*(question.file for question in QUESTIONS), "about.txt", "slurm.conf", "gres.conf")
+"""All files of a dump that are read; `slurm.conf` and `gres.conf` may be put beside the rest."""
 
 _HEAD = """#!/bin/sh
 # Asks a Slurm cluster what it has and does, for slurmsim twin load. Every command only reads.

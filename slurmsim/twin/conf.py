@@ -52,7 +52,13 @@ def configuration(dump: Dump, nodes: list[Shown], release: str, findings: Findin
         return {**texts, CONF: given}
     if not dump.text("config.txt"):
         findings.add(Weight.HEAVY, "no config.txt and no slurm.conf: weights, backfill and limits are Slurm's defaults")
-    lines = [*_scalars(dump.text("config.txt")), *_node_lines(nodes), *_partition_lines(dump, nodes, findings)]
+    licenses = [] if dump.text("config.txt") else _licenses(dump.text("license.txt"))
+    lines = [
+        *licenses,
+        *_scalars(dump.text("config.txt")),
+        *_node_lines(nodes),
+        *_partition_lines(dump, nodes, findings),
+    ]
     return _accepted(lines, texts, release, findings)
 
 
@@ -195,6 +201,12 @@ def _of_partition(one: Shown) -> str:
     elif own == "USER":
         words.append("ExclusiveUser=YES")
     return " ".join(words)
+
+
+def _licenses(text: str) -> list[str]:
+    """Return the line of licenses that ``show licenses`` tells; none where it tells none."""
+    found = re.findall(r"^LicenseName=(\S{1,64})\s{1,20}Total=(\d{1,9})", text, re.ASCII | re.MULTILINE)
+    return [f"Licenses={','.join(f'{name}:{total}' for name, total in found)}"] if found else []
 
 
 def _topology(text: str) -> str:

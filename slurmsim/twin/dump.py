@@ -88,8 +88,8 @@ def read_dump(path: Path) -> Dump:
         expected = "a folder or tar of slurmsim twin collect"
         raise WorkloadError(f"is no dump: {error}", file=str(path), expected=expected) from None
     texts = {name: content.decode("utf-8", "replace") for name, content in found.items()}
-    if not any(texts.get(name, "").strip() for name in ("job.txt", "job.json", "squeue.txt")):
-        raise WorkloadError("has no jobs", file=str(path), expected="job.txt, job.json or squeue.txt in it")
+    if not any(texts.get(name, "").strip() for name in ("job.txt", "job.json")):
+        raise WorkloadError("has no jobs", file=str(path), expected="job.txt or job.json in it")
     return Dump(str(path), texts)
 
 

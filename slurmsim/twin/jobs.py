@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from slurmsim.duration import parse_duration
@@ -117,7 +117,12 @@ class SeenJob:
 
 def read_jobs(text: str, file: str, moments: Moments) -> Iterator[SeenJob]:
     """Yield the jobs of ``scontrol show job``. Raises WorkloadError."""
-    for shown in records(text, "JobId", file, detail="Nodes"):
+    yield from jobs_of(records(text, "JobId", file, detail="Nodes"), file, moments)
+
+
+def jobs_of(found: Iterable[Shown], file: str, moments: Moments) -> Iterator[SeenJob]:
+    """Yield the jobs of records. Raises WorkloadError."""
+    for shown in found:
         yield _Reader(shown, file, moments).job()
 
 
@@ -166,7 +171,7 @@ class _Reader:
         job.gres = {ours: get(theirs) for ours, theirs in _GRES if get(theirs)}
         job.texts = {ours: get(theirs) for ours, theirs in _TEXTS if get(theirs)}
         offset = get("HetJobOffset")
-        if is_number(offset) and is_number(get("HetJobId")):
+        if is_number(offset) and is_number(get("HetJobId")) and int(get("HetJobId")):
             job.het = int(get("HetJobId")), int(offset)
         if not job.submit:
             raise self._wrong("SubmitTime", "is missing", "a time")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 from pathlib import Path
 
@@ -165,3 +166,60 @@ def test_the_script_asks_only_what_reads(capsys: pytest.CaptureFixture[str]) -> 
         words = question.command.split()
         assert words[0] in ("scontrol", "sacctmgr", "sacct", "sshare", "sprio", "squeue", "sdiag")
         assert "show" in words or words[0] not in ("scontrol", "sacctmgr")
+
+
+JOB = {
+    "job_id": 7, "job_state": ["PENDING"], "name": "x", "user_name": "ann", "user_id": 3001, "group_name": "ann",
+    "group_id": 3001, "partition": "main", "submit_time": {"set": True, "infinite": False, "number": small.NOW - 60},
+    "time_limit": {"set": True, "infinite": True, "number": 0}, "cpus": {"set": True, "infinite": False, "number": 2},
+    "state_reason": "Priority", "priority": {"set": True, "infinite": False, "number": 5},
+}  # fmt: skip
+
+
+def test_a_document_takes_the_place_of_the_text(tmp_path: Path) -> None:
+    folder = small.write(tmp_path / "dump", job=None)
+    (folder / "job.json").write_text(json.dumps({"jobs": [JOB]}), "utf-8")
+    (tmp_path / "scratch").mkdir()
+    twin = build(read_dump(folder), tmp_path / "scratch")
+    assert states(twin) == {7: (JobState.PENDING, "Priority", 5)}
+    assert twin.jobs[0].limit_min == -1
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        ("[" * 100_000, "job.json: is no JSON: nested too deeply"),
+        ("{}", "job.json: jobs: has no list of jobs (expected the output of squeue --json)"),
+        ('{"jobs": [1]}', "job.json:1: jobs: is no job (expected an object a job)"),
+        (json.dumps({"jobs": [JOB | {"job_id": -4}]}), "job.json:1: JobId: '-4' is no number"),
+        (json.dumps({"jobs": [JOB | {"job_state": ["LAZY"]}]}), "job.json:1: JobState: 'LAZY' is no state"),
+        (json.dumps({"jobs": [JOB | {"submit_time": "9" * 5000}]}), "job.json:1: SubmitTime: is missing"),
+        (json.dumps({"jobs": [JOB | {"submit_time": 10**30}]}), "job.json:1: SubmitTime: "),
+    ],
+)
+def test_a_wrong_document_is_refused_in_one_line(tmp_path: Path, document: str, said: str) -> None:
+    folder = small.write(tmp_path / "dump", job=None)
+    (folder / "job.json").write_text(document, "utf-8")
+    with pytest.raises(SlurmSimError) as caught:
+        build(read_dump(folder), tmp_path)
+    assert said in str(caught.value)
+
+
+def test_plugins_of_the_site_and_heterogeneous_jobs_are_told(tmp_path: Path) -> None:
+    config = small.CONFIG + "JobSubmitPlugins        = lua\n"
+    job = small.job(9, ArrayJobId="HetJobId=9 HetJobOffset=0")
+    twin = twin_of(tmp_path, config=config, job=small.JOBS + job)
+    assert "JobSubmitPlugins=lua: what it does to jobs that come later cannot be known" in found(twin)
+    assert "a component of a heterogeneous job is a job of its own here: 9" in found(twin)
+
+
+def test_shares_stand_in_for_associations(tmp_path: Path) -> None:
+    folder = small.write(tmp_path / "dump", job=small.JOBS.replace("Account=(null)", "Account=lab"))
+    (folder / "sshare.txt").write_text(
+        "Account|User|RawShares|NormShares|RawUsage|NormUsage|EffectvUsage|FairShare\nroot|||0|500||1|\n"
+        " lab||10|1|500|1|1|\n  lab|ann|7|1|500|1|1|0.5\n", "utf-8",
+    )  # fmt: skip
+    (tmp_path / "scratch").mkdir()
+    twin = build(read_dump(folder), tmp_path / "scratch")
+    assert "no assoc.txt: accounts and shares are those of sshare, without any limit" in found(twin)
+    assert all(live.core.account == "lab" for live in twin.engine.jobs.values())

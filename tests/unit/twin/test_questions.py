@@ -97,7 +97,7 @@ def test_a_dump_without_a_past_gives_no_forecast(tmp_path: Path, capsys: pytest.
 
 
 def accounts(words: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, float]]:
-    assert main(["whatif", *words, "--for", "03:00:00", "--json"]) == 0
+    assert main(["whatif", *words, "--for", "01:30:00", "--json"]) == 0
     return {row["account"]: row for row in json.loads(capsys.readouterr().out)["accounts"]}
 
 
