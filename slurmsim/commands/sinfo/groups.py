@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BY_TEXT = ("state", "statecomplete")  # for these kinds the texts must agree, not what they are made of
 _EXACTLY = {"port": "port", "version": "name"}
 """Kinds with --exact alone; of versions slurmctld compares where two texts are, not what they say."""
-NODE_FIELDS = frozenset({"name", "state", "state_flags", "alloc_cpus", "cpus"})
+NODE_FIELDS = frozenset({"name", "state", "state_flags", "alloc_cpus", "cpus", "cpus_efctv"})
 """Node fields the grouping itself looks at."""
 
 

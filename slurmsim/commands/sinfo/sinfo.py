@@ -164,9 +164,9 @@ def _load(io: Io, what: str, fields: set[str], everything: bool, **more: bool) -
 
 
 def _mark_mixed(nodes: Table) -> None:
-    """Mark nodes with some but not all CPUs taken as mixed, or as allocated while they are being drained."""
+    """Mark nodes as mixed, or as allocated while they are drained, if jobs have some but not all CPUs that they may."""
     states, flags = nodes["state"], nodes["state_flags"]
-    for row, (used, total) in enumerate(zip(nodes["alloc_cpus"], nodes["cpus"], strict=True)):
+    for row, (used, total) in enumerate(zip(nodes["alloc_cpus"], nodes["cpus_efctv"], strict=True)):
         if used and used < (total or 0):
             states[row] = "ALLOCATED" if "DRAIN" in (flags[row] or ()) else "MIXED"
 

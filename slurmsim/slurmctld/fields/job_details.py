@@ -239,7 +239,7 @@ def _placed(row: Row, cluster: LiveCluster) -> list[list[Any]]:
 def _exclusive(row: Row, cluster: LiveCluster) -> str:
     core = row.core
     asked, spec = row.job.asked.get("shared"), core.partition.spec
-    return sharing.exclusive(asked, spec, forced=core.forced, whole=core.request.whole)
+    return sharing.exclusive(asked, spec, forced=core.forced, whole=core.request.exclusive)
 
 
 def _licenses_given(row: Row, cluster: LiveCluster) -> str | None:

@@ -336,7 +336,7 @@ class RealJobs:
             "working_cluster": working_cluster(self.cluster), "start": core.start_time, "end": core.end_limit,
             "licenses": asked.get("licenses"), "shared": asked.get("shared"), **self._gpus(core),
             "exclusive": exclusive(
-                asked.get("shared"), core.partition.spec, forced=core.forced, whole=core.request.whole
+                asked.get("shared"), core.partition.spec, forced=core.forced, whole=core.request.exclusive
             ),
             "spool": str(self.executor.spool), "folder": str(self.executor.folder.parent),
             "oom_kill_step": int(asked.get("oom_kill_step") or 0),
