@@ -51,12 +51,45 @@ def test_one_that_fails_ends_the_connection() -> None:
     assert b"Connection: Close" in told
 
 
+NO_METHOD = (228, "405 NOT ALLOWED", "Invalid HTTP method")
+NO_VERSION = (237, "500 INTERNAL ERROR", "Incompatible versions of client and server code")
+BAD_LINE = (230, "500 INTERNAL ERROR", "Unexpected character added or missing in HTTP")
+BAD_LENGTH = (231, "400 BAD REQUEST", "Unexpected character or unparsable number in HTTP Content-Length header")
+
+
 @pytest.mark.parametrize(
-    "text",
-    [b"", b"INVALID", b"INVALID\r\n\r\n", b"INVALID\r\nINVALID\r\n\r\n", b"GET / HTTP/1.1\r\nINVALID\r\n\r\n",
-     b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", b"GET / HTTP/1.1\r\nContent-Length: " + b"9" * 40 + b"\r\n\r\n",
-     b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 5000],
+    ("text", "told"),
+    [
+        (b"INVALID", NO_METHOD), (b"INVALID\r\n\r\n", NO_METHOD), (b"GERP / HTTP/1.1\r\n\r\n", NO_METHOD),
+        (b"get / HTTP/1.1\r\n\r\n", NO_METHOD), (b"\x00\x01\x02\xff", NO_METHOD),
+        (b"G\xffT /openapi HTTP/1.1\r\n\r\n", NO_METHOD),
+        (b"GET /open\x00api HTTP/1.1\r\n\r\n", (251, "500 INTERNAL ERROR", "Invalid format for URL format")),
+        (b"GET / HTTP/abc\r\n\r\n", NO_VERSION), (b"GET /openapi HTTP/1.\xff\r\n\r\n", NO_VERSION),
+        (b"GET / HTTP/9.9\r\n\r\n", (235, "500 INTERNAL ERROR", "Only HTTP version 1.1 requests are supported")),
+        (b"GET / HTTP/1.1\r\nINVALID\r\n\r\n", BAD_LINE), (b"GET / HTTP/1.1\r\nX\x00Y: v\r\n\r\n", BAD_LINE),
+        (b"GET / HTTP/1.1\r\nFoo: ba\x01r\r\n\r\n", BAD_LINE),
+        (b"GET / HTTP/1.1\r\n\x01Foo: bar\r\n\r\n", BAD_LINE),
+        (b"GET / HTTP/1.1\r\nFoo: bar\r\n\xff\xfe\r\n\r\n", BAD_LINE),
+        (b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 5000, BAD_LINE),
+        (b"GET / HTTP/1.1\r\nHost: x\rY\r\n\r\n", (229, "500 INTERNAL ERROR", "Missing an expected LF character")),
+        (b"POST / HTTP/1.1\r\nContent-Length: abc\r\n\r\n", BAD_LENGTH),
+        (b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", BAD_LENGTH),
+        (b"POST / HTTP/1.1\r\nContent-Length: " + b"9" * 40 + b"\r\n\r\n", BAD_LENGTH),
+    ],
 )  # fmt: skip
-def test_what_is_no_request_is_answered_by_the_exit_code(text: bytes) -> None:
-    code, told, asked = served(text)
-    assert (code, told, asked) == (1, b"", [])
+def test_what_is_no_request_is_answered_as_26_05_did(text: bytes, told: tuple[int, str, str]) -> None:
+    code, answer, asked = served(text)
+    assert (code, asked) == (told[0], [])
+    assert answer.startswith(f"HTTP/1.1 {told[1]}\r\nConnection: Close\r\n".encode())
+    assert answer.endswith(f"\r\n\r\n{told[2]}".encode())
+
+
+def test_requests_before_one_that_is_none_are_answered() -> None:
+    code, told, asked = served(b"GET /openapi HTTP/1.1\r\n\r\n\xde\xad\xbe\xef")
+    assert (code, len(asked)) == (228, 1)
+    assert told.count(b"HTTP/1.1 ") == 2
+
+
+@pytest.mark.parametrize("text", [b"", b"GET / HTTP/1.1\r\n", b"GET / HTTP/1.1\r\nHost: x\r\n"])
+def test_an_input_that_ends_amid_a_request_is_left_alone(text: bytes) -> None:
+    assert served(text) == (0, b"", [])
