@@ -96,9 +96,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "24.11", "srun", "`--gpus` of a step overrides SLURM_GPUS_PER_NODE, which its job has put there."
     ),
     "missing_gres_not_named": Change(
-        "24.11", "srun", "Of GRES that a step wants and its job does not have the name is not told; it was."
+        "23.02", "srun", "Of GRES that a step wants and its job does not have the name is not told; it was."
     ),
-    "gpus_per_socket_of_jobs": Change("24.11", "srun", "`--gpus-per-socket` of a step in a job is warned about."),
+    "gpus_per_socket_of_jobs": Change("23.11", "srun", "`--gpus-per-socket` of a step in a job is warned about."),
     "frequency_by_userspace": Change(
         "23.11",
         _SUBMITTING,
@@ -132,7 +132,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "23.02", _SUBMITTING, "`--cpus-per-gpu` of a request without GPUs is refused by name.", REFUSED
     ),
     "tres_per_task_in_refusals": Change(
-        "24.11", _SUBMITTING, "What refuses GPUs of tasks without a number of tasks names `--tres-per-task`, too."
+        "23.02", _SUBMITTING, "What refuses GPUs of tasks without a number of tasks names `--tres-per-task`, too."
     ),
     "gres_with_slash": Change(
         "23.11",
@@ -272,7 +272,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "triggers_disabled": Change(
         "23.11", "strigger", "`--set` is refused with SlurmctldParameters=disable_triggers.", REFUSED
     ),
-    "triggers_by_kind": Change("24.11", "strigger", "The error of `--set` without a trigger names none."),
+    "triggers_by_kind": Change("23.02", "strigger", "The error of `--set` without a trigger names none."),
     "seff_of_allocated_memory": Change(
         "24.11",
         "seff",
@@ -376,7 +376,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "23.11", "sacctmgr", "`add user` shows what it adds once that is known to be allowed."
     ),
     "default_qos_named_twice": Change(
-        "26.05", "sacctmgr", "`add user` gives the reason of a refusal for the default QOS twice."
+        "25.05", "sacctmgr", "`add user` gives the reason of a refusal for the default QOS twice."
     ),
     "default_account_of_coordinators": Change(
         "23.11",
@@ -403,7 +403,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     "resources_consumed": Change("23.02", "sacctmgr", "`list resource` has the columns LastConsumed and Flags, too."),
     "unset_cluster_flags": Change("24.11", "sacctmgr", "The flags of a cluster are not set; they were an empty text."),
-    "booleans_in_lower_case": Change("24.11", "sacctmgr", "`show config` writes `no`; it wrote `No`."),
+    "booleans_in_lower_case": Change("24.05", "sacctmgr", "`show config` writes `no`; it wrote `No`."),
     "commit_delay_in_seconds": Change("25.11", "sacctmgr", "`show config` writes CommitDelay as 0; it wrote `no`."),
     "no_storage_user": Change("25.11", "sacctmgr", "`show config` has no AccountingStorageUser."),
     "nothing_deleted_deeper": Change("25.05", "sacctmgr", "`Nothing deleted` is indented by two blanks; it was one."),
@@ -553,10 +553,10 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "26.05", "scontrol", "`show license` of an unknown one fails; it was silent.", REFUSED
     ),
     "segments_counted_by_commands": Change(
-        "26.05", "sbatch", "`--segment` that does not divide `-N` is refused by the command.", REFUSED
+        "25.11", "sbatch", "`--segment` that does not divide `-N` is refused by the command.", REFUSED
     ),
     "topology_with_options": Change("25.05", "scontrol", "`show topology` takes more than one word."),
-    "no_topology_is_silent": Change("24.11", "scontrol", "`show topology` says nothing where there is none."),
+    "no_topology_is_silent": Change("23.11", "scontrol", "`show topology` says nothing where there is none."),
     "invalid_entity_without_blank": Change(
         "25.05", "scontrol", "The message about an unknown entity ends without a blank."
     ),
@@ -582,18 +582,18 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "25.05", "scontrol", "Errors that `-Q` hides have no blank after the colon, or nothing if nothing failed."
     ),
     "unknown_cluster_is_fatal": Change(
-        "24.11", "most commands", "`-M` of an unknown cluster ends with a fatal error, too.", REFUSED
+        "24.05", "most commands", "`-M` of an unknown cluster ends with a fatal error, too.", REFUSED
     ),
     "debug_of_nodes": Change(
         "23.02", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
     ),
-    "token_disabled": Change("24.11", "scontrol", "`token` says why there is none: no plugin makes them."),
+    "token_disabled": Change("23.02", "scontrol", "`token` says why there is none: no plugin makes them."),
     "reserved_cores_dealt": Change(
         "24.11", "scontrol", "CoreIDs of a reservation are taken from one socket after the other.", OTHERWISE
     ),
     "why_cores_stay": Change("24.11", "scontrol", "An update of reserved cores that is refused says why."),
     "refused_reservation_once": Change(
-        "24.11", "scontrol", "A refused `update reservation` says so in one line; a first spoke of the reservation."
+        "23.11", "scontrol", "A refused `update reservation` says so in one line; a first spoke of the reservation."
     ),
     "note_without_nodes": Change(
         "24.11", "scontrol", "Only a refused reservation that names no nodes is told of partitions; any was."
@@ -625,9 +625,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "weight_is_a_number": Change(
         "23.02", "scontrol", "A node's weight is a plain number; `k` and UNLIMITED were taken.", REFUSED
     ),
-    "error_creating_nodes": Change("24.11", "scontrol", "The error of `create node` is worded otherwise."),
+    "error_creating_nodes": Change("23.11", "scontrol", "The error of `create node` is worded otherwise."),
     "reservation_lacks_tres": Change(
-        "24.11", "scontrol", "A reservation of nothing is told to name TRES; burst buffers and licenses were named."
+        "23.11", "scontrol", "A reservation of nothing is told to name TRES; burst buffers and licenses were named."
     ),
     "node_range_refused": Change(
         "24.11",
@@ -659,7 +659,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     "admin_comment_as_a_whole": Change("24.11", "scontrol", "`AdminComment+=` is refused; it added.", REFUSED),
     "one_record_is_the_one": Change("23.11", "scontrol", "`TimeLimit+=` finds a task of an array by its own id, too."),
-    "unlimited_stays": Change("24.11", "scontrol", "`TimeLimit+=` is refused where the limit is UNLIMITED.", REFUSED),
+    "unlimited_stays": Change("23.11", "scontrol", "`TimeLimit+=` is refused where the limit is UNLIMITED.", REFUSED),
     "duplicate_partition": Change("24.11", "scontrol", "`create partition` says that there is one of that name."),
     "nodes_being_rebooted": Change("24.05", "scontrol", "`reboot` says that the nodes are already being rebooted."),
     "invalid_power_action": Change(
@@ -700,7 +700,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "24.11", "scontrol", "A job never tried shows the nodes that whole tasks of several CPUs fill; it was one more."
     ),
     "child_as_parent_is_told": Change(
-        "26.05", "sacctmgr", "An account that would be below itself is an error of its own; it was skipped."
+        "25.05", "sacctmgr", "An account that would be below itself is an error of its own; it was skipped."
     ),
     "task_ids_in_brackets": Change("26.05", "scontrol", "Errors name tasks of an array in brackets, `5_[1,4]`."),
     "recurring_jobs": Change("24.11", "scrontab", "The command is there; Debian's packages of 22.05 have none."),

@@ -21,8 +21,10 @@ SHOWN: frozenset[str] = frozenset(
         "data_parser_v0_0_45",
         "exclusive_of_partitions",
         "first_node_serves",
+        "flush_advises",
         "gpus_in_one_way",
         "gpus_override_those_of_nodes",
+        "heading_of_processes",
         "invalid_power_action",
         "job_id_ends_there",
         "job_not_found_is_an_error",
@@ -42,6 +44,7 @@ SHOWN: frozenset[str] = frozenset(
         "tops_by_tier",
         "total_count_of_jobs",
         "typed_tres_loaded",
+        "unknown_partition_is_a_warning",
         "usage_by_qos",
     }
 )
@@ -59,7 +62,7 @@ class Came(Enum):
 def before(name: str, since: str) -> str:
     """Return the last release that surely lacks what the row called `name` says came with `since`.
 
-    >>> before("sacctmgr_ping", "24.11"), before("flush_advises", "24.11"), before("hours_begun", "25.05")
+    >>> before("sacctmgr_ping", "24.11"), before("amounts_cut", "24.11"), before("hours_begun", "25.05")
     ('24.05', '22.05', '24.11')
     """
     seen = RELEASES if is_inferred(name, since) else KNOWN
@@ -74,7 +77,7 @@ def is_inferred(name: str, since: str) -> bool:
 def came(name: str, since: str, old: str, new: str) -> Came:
     """Return whether what the row called `name` says came after `old` and not after `new`.
 
-    >>> came("hours_begun", "25.05", "24.11", "25.05"), came("flush_advises", "24.11", "23.02", "23.11")
+    >>> came("hours_begun", "25.05", "24.11", "25.05"), came("amounts_cut", "24.11", "23.02", "23.11")
     (<Came.YES: 'yes'>, <Came.MAYBE: 'maybe'>)
     """
     if not since or since <= old:

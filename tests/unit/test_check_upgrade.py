@@ -70,7 +70,7 @@ def test_what_is_known_to_have_come_stands_apart_from_what_may_have():
     assert "The options that are gone: `--power`." in known
     assert "New options: `--export-file`, `--resv-ports`, `--segment`." in known
     maybe = {one.text: one.since for one in found if not one.sure}
-    assert maybe[CHANGES["flush_advises"][2]] == "24.11" and set(maybe.values()) == {"24.11"}
+    assert maybe[CHANGES["amounts_cut"][2]] == "24.11" and set(maybe.values()) == {"24.11"}
     assert CHANGES["lineage_of_associations"][2] not in known | maybe  # 23.11 has it already
     assert CHANGES["sacctmgr_ping"][2] not in known | maybe  # the sources of 24.05 lack it
     assert all(one.sure for old, new in pairwise(VERSIONS) for one in differences(old, new))

@@ -81,7 +81,7 @@ def run(argv: list[str], io: Io) -> int:
 
 
 def _events(release: str) -> list[LongOption]:
-    listed = f"{_EVENTS} {_NEWER}" if releases.has(release, "24.11", "") else _EVENTS
+    listed = f"{_EVENTS} {_NEWER}" if releases.has(release, "23.02", "") else _EVENTS
     return [LongOption(name, NO, key) for name, _, key in (one.partition(":") for one in listed.split())]
 
 

@@ -171,7 +171,7 @@ class ReleaseRules(Value):
     )
     # _power_save_thread
     power_scans_later: bool = _rule(
-        "24.11",
+        "24.05",
         says="The thread of power saving looks once more than 10 seconds have gone by, not after 10.",
         of="power saving",
     )
@@ -202,7 +202,7 @@ class ReleaseRules(Value):
     )
     # _pick_node_cnt, reservation.c
     reserves_as_for_jobs: bool = _rule(
-        "24.11",
+        "23.11",
         says="A reservation gets the nodes and cores a job would: the lightest, of neighbours the tightest fit. It"
         " got the first ones of the table.",
     )
