@@ -53,6 +53,15 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "A reservation may not have REPLACE or REPLACE_DOWN beside STATIC_ALLOC or MAINT, nor two times to come again.",
         REFUSED,
     ),
+    "lua_errors_refuse": Change(
+        "26.05",
+        "sbatch, srun, salloc, scontrol",
+        "An error in job_submit.lua refuses the submission, with Lua's words; the job was taken as the script left it.",
+        REFUSED,
+    ),
+    "lua_speaks_of_updates": Change(
+        "24.11", "scontrol", "`update job` prints what job_submit.lua says to the user; it was lost."
+    ),
     # -- accounting -------------------------------------------------------------------------------------------------
     "relative_tres": Change("25.11", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much."),
     # -- submission and what jobs are told --------------------------------------------------------------------------

@@ -47,6 +47,7 @@ COMMANDS = (
     "bench",
     "inject",
     "web",
+    "lua",
     "live",
     "copies",
     "sessions",

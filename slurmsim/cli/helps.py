@@ -8,7 +8,7 @@ GROUPS = {
     "questions": ("whatif", "when", "sweep", "arena", "strategy"),
     "a live cluster": (
         "up", "twin", "down", "status", "shell", "env", "as", "clock", "calls", "web", "inject", "snapshot", "restore",
-        "fork", "record", "replay",
+        "fork", "record", "replay", "lua",
     ),
     "research": ("policies", "predictors", "new", "dispatch", "parm", "bench"),
 }  # fmt: skip
@@ -50,6 +50,7 @@ HELPS = {
     "as": "run a command as another user of the live cluster: slurmsim as alice -- sbatch job.sh",
     "clock": "show, freeze, step or scale the live cluster's clock",
     "calls": "the commands the live cluster has been asked by",
+    "lua": "test a site's job_submit.lua on made-up submissions: slurmsim lua test job_submit.lua",
     "snapshot": "write the live cluster, running or not, into one file",
     "restore": "make a live cluster of what slurmsim snapshot wrote",
     "fork": "a copy of the live cluster with a future of its own: slurmsim fork -- sbatch job.sh",

@@ -46,10 +46,10 @@ def parse_override(text: str) -> Override:
 FAKES = "fake_gpus.conf"  # GPUs that a node is to take for its own, and their UUIDs
 _UNREAD = (
     "acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "gres.yaml", "helpers.conf", "job_container.conf",
-    "job_submit.lua", "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf", "resources.yaml", "scrun.lua",
+    "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf", "resources.yaml", "scrun.lua",
     "switch.yaml", "topology.yaml",
 )  # fmt: skip
-_DECIDES = ("burst_buffer.conf", "gres.yaml", "helpers.conf", "job_submit.lua", "resources.yaml", "topology.yaml")
+_DECIDES = ("burst_buffer.conf", "gres.yaml", "helpers.conf", "resources.yaml", "topology.yaml")
 
 
 @dataclass(slots=True)

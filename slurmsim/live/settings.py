@@ -20,7 +20,7 @@ MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533
 MIB_PER_CPU = 2048
 NEW_DATABASE = ""  # stands for a path of accounting data: there are none, and yet a database
-_BESIDE = ("gres.conf", "topology.conf", "fake_gpus.conf")  # read along with a slurm.conf
+_BESIDE = ("gres.conf", "topology.conf", "fake_gpus.conf", "job_submit.lua")  # read along with a slurm.conf
 CONF_FILES = (CONF, *_BESIDE)
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)

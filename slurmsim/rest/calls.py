@@ -54,7 +54,7 @@ class Call:
 @lru_cache(None)
 def numbers(release: str) -> dict[str, int]:
     """Text of an error -> its number."""
-    from slurmsim.commands.scontrol.slurm_errors import texts
+    from slurmsim.slurm_errors import texts
 
     return {text: number for number, text in reversed(texts(release).items())}
 

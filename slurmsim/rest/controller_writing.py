@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.commands.json import partition
 from slurmsim.commands.json.versions import number as unset
 from slurmsim.commands.scontrol.reservations import wrong_in
-from slurmsim.commands.scontrol.slurm_errors import texts as texts_of_errors
 from slurmsim.hostlist import HostlistError, compress, expand
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.records import Field
@@ -35,6 +34,7 @@ from slurmsim.rest.body import (
 )
 from slurmsim.rest.messages import BAD_QUERY, NOT_MODELLED, Found, Rejected
 from slurmsim.rest.submitting import refused
+from slurmsim.slurm_errors import texts as texts_of_errors
 
 if TYPE_CHECKING:
     from slurmsim.rest.calls import Call

@@ -53,14 +53,18 @@ def submit(script: Path, release: str) -> Submission:
     """
     if not script.is_file():
         raise ConfigError("cannot be read", file=str(script), field="--script", expected="a job script")
+    return sbatch_call([str(script.resolve())], release, script.resolve().parent)
+
+
+def sbatch_call(words: list[str], release: str, folder: Path) -> Submission:
+    """Return what sbatch of `release` makes of a command line in a folder, without a cluster."""
     taker, said = _Taker(), io.StringIO()
     world = Io(
         taker,  # type: ignore[arg-type]
         stdin=io.StringIO(), stdout=io.StringIO(), stderr=said,
-        environ={VERSION_VARIABLE: release, "PATH": "/usr/bin:/bin"}, cwd=str(script.resolve().parent),
-        now=lambda: 0.0,
+        environ={VERSION_VARIABLE: release, "PATH": "/usr/bin:/bin"}, cwd=str(folder), now=lambda: 0.0,
     )  # fmt: skip
-    code = sbatch.run([str(script.resolve())], world)
+    code = sbatch.run(words, world)
     return Submission(code, said.getvalue(), taker.jobs)
 
 

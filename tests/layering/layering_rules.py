@@ -157,21 +157,27 @@ LAYERS: dict[str, Layer] = {
     "stepd": Layer(("slurmsim.stepd_notices",), _set("vocabulary")),
     # Rules of faults as plain data: the daemon decides by them.
     "faults": Layer(("slurmsim.faults",), _set("vocabulary")),
-    "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd") | {"token key"}),
+    "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd") | {"token key", "error texts"}),
     # HTTP in front of the socket protocol: a client of the daemon, as the commands are.
     "token key": Layer(("slurmsim.jwt_key",)),
+    # Texts of errors; those of the system come from the system.
+    "error texts": Layer(("slurmsim.slurm_errors",)),
     # Who is at the other end of an HTTP connection, and how many of them there may be.
     "http doors": Layer(("slurmsim.http_doors",), frozenset(), _set("uvicorn"), late=_set("uvicorn")),
     "rest": Layer(
         ("slurmsim.rest",),
-        _set("vocabulary protocol commands") | {"token key", "http doors"},
+        _set("vocabulary protocol commands") | {"token key", "http doors", "error texts"},
         _set("starlette uvicorn anyio jwt yaml"),
         late=_set("starlette uvicorn anyio yaml"),
     ),
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
+    # A site's own script, in a Lua that reaches nothing of ours.
+    "lua": Layer(("slurmsim.lua",), _set("vocabulary") | {"error texts"}, _set("lupa"), late=_set("lupa")),
     "slurmctld": Layer(
         ("slurmsim.slurmctld",),
-        _set("vocabulary bitmap capacity model config policy core workload sim protocol stepd slurmd snapshot energy")
+        _set(
+            "vocabulary lua bitmap capacity model config policy core workload sim protocol stepd slurmd snapshot energy"
+        )
         | {"faults", "user files"},
     ),
     # The core's columns are NumPy's: whoever writes them down has to know them.

@@ -94,6 +94,9 @@ def ask(session: Session, call: str, job_id: str, **arguments: Any) -> str:
             session.error(note)
         session.warn(f"{text} for job {job_id}")
         return text
+    for note in (answer.get("job_submit_user_msg") or "").split("\n"):
+        if note:
+            session.error(note)
     responses = answer.get("responses") or []
     alone = len(responses) == 1 or (call == "update_job" and since(session.release, "updated_tasks_unnamed"))
     for ids, text in responses:

@@ -118,7 +118,7 @@ def dampening_factor(session: Session, words: Words) -> None:
 
 def error_number(session: Session, words: Words) -> None:
     """``errnumstr N``."""
-    from slurmsim.commands.scontrol.slurm_errors import text_of_number
+    from slurmsim.slurm_errors import text_of_number
 
     if len(words) != 2:
         session.fail(f"one arguments required for keyword:{words[0]}")

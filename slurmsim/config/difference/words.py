@@ -182,5 +182,6 @@ NODE: Mapping[str, Words] = {
     "core_spec_count": ("Cores that no job gets.", PLACEMENT),
     "mem_spec_limit_mib": ("Memory that no job gets.", PLACEMENT),
     "gpu_variables": ("Which variables tell a script the numbers of its GPUs; shown only.", PLACEMENT),
+    "gpu_uuids": ("What tells a script which GPUs it has, in place of their numbers; shown only.", PLACEMENT),
 }
 """Attributes of a node."""

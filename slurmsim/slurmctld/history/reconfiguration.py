@@ -16,7 +16,8 @@ from slurmsim.config.files import Carried, Files, Remembering
 from slurmsim.config.load import load_cluster, make_cluster
 from slurmsim.config.option import Status
 from slurmsim.config.options import find_scalar
-from slurmsim.errors import OutputError
+from slurmsim.errors import ConfigError, OutputError
+from slurmsim.lua import FILE, names_lua
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.power import is_watts
 from slurmsim.policy import configured_policy
@@ -65,11 +66,28 @@ def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[s
     budget = (header.get("power") or {}).get("power_budget")
     if budget is not None and not is_watts(budget):
         files.text(folder / str(budget))
+    if names_lua(cluster.options.get("JobSubmitPlugins")) and (texts is None or files.exists(path.parent / FILE)):
+        _read_script(path.parent, cluster, files, loaded=texts is None)
     if texts is None:
         check_included(folder, files.texts)
     given = [folder / name for name in header["accounting"]]
     draft = read_draft(given, cluster=cluster.name, files=files) if given else None
     return Configuration(cluster, draft, read_facts(path, files), _host(files, path), files.texts, policy, streams)
+
+
+def _read_script(folder: Path, cluster: ClusterSpec, files: Files, *, loaded: bool) -> None:
+    """Read the site's job_submit.lua, and load it where it is new. Raises ConfigError."""
+    file = folder / FILE
+    try:
+        text = files.text(file)
+    except (OSError, UnicodeDecodeError) as error:
+        why = getattr(error, "strerror", None) or "it is no UTF-8"
+        raise ConfigError(f"cannot be read: {why}", file=str(file), field="JobSubmitPlugins=lua",
+                          expected="a script beside slurm.conf") from None  # fmt: skip
+    if loaded:
+        from slurmsim.lua.job_submit import JobSubmit  # only who has a script waits for Lua
+
+        JobSubmit(text, cluster.release, cluster.name, lambda: 0, str(file))
 
 
 def texts_of(files: Files, conf: Path) -> Texts:

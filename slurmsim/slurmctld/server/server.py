@@ -42,6 +42,7 @@ from slurmsim.slurmctld.server.connections import Connections
 from slurmsim.slurmctld.server.daemon_status import daemon_status
 from slurmsim.slurmctld.server.fault_mark import FaultMark
 from slurmsim.slurmctld.server.idle import awaits_a_pass, is_idle, runs_something_real
+from slurmsim.slurmctld.server.job_filter import JobFilter
 from slurmsim.slurmctld.server.metrics_port import MetricsPort
 from slurmsim.slurmctld.server.outgoing import Answer, Outgoing
 from slurmsim.slurmctld.server.trouble_log import TroubleLog
@@ -122,6 +123,7 @@ class Server:
         self.holders = Holders(engine, self._client_gone)
         self._solver = Solver(self._solved)
         self._metrics_port = MetricsPort(str(folder.path))
+        self._filter = JobFilter()
         engine.changed = self._note_change
         self._socket = folder.listen()
 
@@ -508,6 +510,12 @@ class Server:
         own = self._own.get(call)
         now = max(self.clock.now(), self.engine.now)
         self._note_people()
+        try:
+            arguments, said = self._filter.filtered(
+                self.engine, self._history.configuration.texts, call, arguments, person
+            )
+        except Refusal as refusal:
+            return {"refused": [refusal.number, refusal.text]}
         request, last_id = [now, call, person.uid, person.name, arguments], self.engine.job_table.last_id
         line, told = b"", self.engine.network.n_told
         try:
@@ -528,7 +536,7 @@ class Server:
                 self._noted = now
             if call in ("ended", "program_ended") and person.uid == self.engine.owner:  # that job is forgotten
                 self._over(call, arguments)
-            return {"refused": [refusal.number, refusal.text]}
+            return {"refused": [refusal.number, "\n".join([*said, refusal.text])]}
         except OutputError:
             return {"refused": list(NO_ROOM)}
         except Exception as error:
@@ -541,7 +549,7 @@ class Server:
             self._noted = now
         if call in ("ended", "program_ended"):
             self._over(call, arguments)
-        return {"ok": found}
+        return {"ok": {**found, "job_submit_user_msg": "\n".join(said)} if said else found}
 
     def _note_people(self) -> None:
         """Have it in the journal which uids users got."""

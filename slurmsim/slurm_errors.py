@@ -224,6 +224,8 @@ _ROWS = """\
 2188 | - | = | Step queued as pending
 2189 | - | = | Invalid configuration for external job
 2190 | - | = | Unable to load file for reading
+7405 | - | = | Lua function execution failed due to runtime error
+8000 | Time limit specification required, but not provided
 """  # noqa: E501
 
 

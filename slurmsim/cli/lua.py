@@ -1,0 +1,95 @@
+"""``slurmsim lua test``: a site's job_submit.lua against made-up submissions, without a cluster."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from slurmsim.cli.terminal import show
+from slurmsim.config.load import load_cluster
+from slurmsim.errors import ConfigError
+from slurmsim.input_file import read_text
+from slurmsim.lua import FILE
+from slurmsim.releases import DEFAULT, RELEASES
+from slurmsim.toml_file import read_toml
+
+DESCRIPTION = """Test a job_submit.lua: each case is an sbatch command line and what has to become of it (docs/lua.md).
+Exit code: 0, 1 if a case fails, 2 if a file cannot be read."""
+_INFINITE = 0xFFFFFFFF
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["test"], help="what to do")
+    parser.add_argument("script", type=Path, metavar="FILE", help=f"the site's {FILE}")
+    parser.add_argument("--cases", type=Path, metavar="FILE", help="the cases (default: FILE with .toml for .lua)")
+    parser.add_argument("--conf", type=Path, metavar="FILE", help="a slurm.conf: the partitions the script is shown")
+    parser.add_argument("--release", choices=RELEASES, default=DEFAULT, help=f"release to imitate ({DEFAULT})")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Try all cases, print what failed."""
+    from slurmsim.lua.cases import read_cases, try_case
+    from slurmsim.lua.job_submit import JobSubmit
+
+    try:
+        text = read_text(args.script)
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror}", file=str(args.script), field="FILE",
+                          expected=f"a {FILE}") from None  # fmt: skip
+    except UnicodeDecodeError:
+        raise ConfigError("is no UTF-8", file=str(args.script), field="FILE", expected=f"a {FILE}") from None
+    file = args.cases or args.script.with_suffix(".toml")
+    cases = read_cases(read_toml(str(file), "cases in TOML"), file)
+    partitions, name = _partitions(args.conf, args.release)
+    script = JobSubmit(text, args.release, name, lambda: 0, args.script.name)
+    request_of = partial(_request, file=file, release=args.release)
+    outcomes = [try_case(script, case, request_of, partitions, args.release) for case in cases]
+    failed = [one for one in outcomes if one.wrong]
+    if args.json:
+        print(json.dumps({"cases": [asdict(one) for one in outcomes], "failed": len(failed)}, indent=2))
+    else:
+        lines = [f"{'FAILED' if one.wrong else 'ok':6}  {one.case.name}" + "".join(f"\n        {w}" for w in one.wrong)
+                 for one in outcomes]  # fmt: skip
+        show("\n".join([*lines, f"{args.script}: {len(outcomes) - len(failed)} of {len(outcomes)} cases hold"]))
+    return 1 if failed else 0
+
+
+def _request(options: str, *, file: Path, release: str) -> dict[str, Any]:
+    """Return the request that sbatch makes of some options. Raises ConfigError."""
+    from slurmsim.upgrade.scripts import sbatch_call
+
+    try:
+        words = shlex.split(options)
+    except ValueError as error:
+        raise ConfigError(f"{options!r}: {error}", file=str(file), field="options", expected="sbatch options") from None
+    made = sbatch_call([*words, "--wrap", "true"], release, Path.cwd())
+    if made.code or not made.jobs:
+        said = made.said.strip().rpartition("\n")[2] or "nothing is submitted"
+        raise ConfigError(f"{options!r}: {said}", file=str(file), field="options", expected="sbatch options")
+    return made.jobs[0]
+
+
+def _partitions(conf: Path | None, release: str) -> tuple[list[dict[str, Any]], str]:
+    """Return the partitions of a slurm.conf as scripts see them, and the cluster's name."""
+    if conf is None:
+        return [], "cluster"
+    cluster, _ = load_cluster(conf, release=release)
+    return [
+        {
+            "name": one.name,
+            "flag_default": int(one.default),
+            "max_time": _INFINITE if one.max_time_s is None else one.max_time_s // 60,
+            "max_nodes": _INFINITE if one.max_nodes is None else one.max_nodes,
+            "min_nodes": one.min_nodes,
+            "total_nodes": len(one.nodes),
+            "priority_tier": one.priority_tier,
+            "state_up": 3,
+        }
+        for one in cluster.partitions
+    ], cluster.name
