@@ -12,6 +12,7 @@ from slurmsim.trace import schema
 
 SECTIONS = [name for name in schema.TABLES if name != "requeued"]  # which has the columns of jobs
 _COLUMNS = "| column | type | unit | meaning |\n|---|---|---|---|\n"
+_MADE, _END = "<!-- table: made by slurmsim.trace.document -->\n", "<!-- end -->\n"
 _EVENTS = "| event | when | value |\n|---|---|---|\n"
 
 
@@ -36,8 +37,9 @@ def rewrite(text: str) -> str:
 
 
 def _replaced(text: str, begin: str, table: str) -> str:
-    """Replace the first table of `text` that has a head beginning with `begin`."""
-    return re.sub(rf"^{re.escape(begin)}.*\n(?:\|.*\n)*", lambda _: table, text, count=1, flags=re.MULTILINE)
+    """Replace the first table of `text` that has a head beginning with `begin`, and the marks around it."""
+    old = rf"^(?:{re.escape(_MADE)})?{re.escape(begin)}.*\n(?:\|.*\n)*(?:{re.escape(_END)})?"
+    return re.sub(old, lambda _: f"{_MADE}{table}{_END}", text, count=1, flags=re.MULTILINE)
 
 
 if __name__ == "__main__":
