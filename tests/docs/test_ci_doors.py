@@ -84,7 +84,7 @@ def test_the_container_starts_with_a_cluster(env: dict[str, str], tmp_path: Path
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("slurmsim wh", {"why", "whatif"}), ("slurmsim run --weeks 3 --fair", {"--fair-start"}),
+        ("slurmsim wh", {"why", "whatif", "when"}), ("slurmsim run --weeks 3 --fair", {"--fair-start"}),
         ("slurmsim up --slurm", {"--slurm-version"}),
     ],
 )  # fmt: skip
