@@ -1,4 +1,4 @@
-"""``slurmsim twin collect | load``: a live cluster made of what a real one's own commands print."""
+"""``slurmsim twin collect | load | anonymize``: a live cluster made of what a real one's own commands print."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from slurmsim.twin.collect import DAYS, MOST_DAYS, collect, script
 
 DESCRIPTION = """A twin of a real cluster. `collect` asks its commands, which only read, and writes their answers into a
 folder. `load` makes a live cluster of that second of such a folder or tar, its clock frozen, and lists what the answers
-lack. squeue, scontrol, fork, why and the rest take it as any other (docs/twin.md)."""
+lack; `anonymize` takes the names of people out of them. squeue, scontrol, fork, why and the rest take the cluster as
+any other (docs/twin.md)."""
 
 
 def add_options(p: argparse.ArgumentParser) -> None:
@@ -30,6 +31,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     makes.add_argument("--state", metavar="DIR", type=Path, required=True, help="the new cluster's folder")
     add_reading(makes)
     makes.add_argument("--json", action="store_true", help="print what was found as JSON")
+    hides = below.add_parser("anonymize", help="write a dump without names of people, to share it")
+    hides.add_argument("dump", metavar="DUMP", type=Path, help="folder or tar of answers")
+    hides.add_argument("file", metavar="FILE", type=Path, help="where it goes: FILE.tar.gz")
 
 
 def add_reading(p: argparse.ArgumentParser) -> None:
@@ -41,7 +45,7 @@ def add_reading(p: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the action. Raises SlurmSimError."""
-    return _collect(args) if args.action == "collect" else _load(args)
+    return {"collect": _collect, "load": _load, "anonymize": _anonymize}[args.action](args)
 
 
 def _collect(args: argparse.Namespace) -> int:
@@ -53,6 +57,15 @@ def _collect(args: argparse.Namespace) -> int:
         print(script(args.days), end="")
         return 0
     print(collect(args.folder.absolute(), args.days))
+    return 0
+
+
+def _anonymize(args: argparse.Namespace) -> int:
+    from slurmsim.twin.anonymize import write_anonymized
+    from slurmsim.twin.dump import read_dump
+
+    write_anonymized(read_dump(args.dump), args.file)
+    print(f"{args.file}: users, groups and accounts have pseudonyms; names of jobs, paths and texts are gone")
     return 0
 
 
