@@ -230,6 +230,12 @@ LAYERS: dict[str, Layer] = {
         _set("numpy"),
         sealed=True,
     ),
+    "learning predictors": Layer(
+        ("slurmsim_policies.predictors.learned",),
+        _set("vocabulary bitmap capacity kernel model policy policies"),
+        _set("numpy sklearn"),
+        sealed=True,
+    ),
     "constraint policies": Layer(
         ("slurmsim_policies.cp", "slurmsim_policies.cp_*"),
         _set("vocabulary bitmap capacity model policy policies"),

@@ -63,7 +63,7 @@ class Asked:
 
 
 def test_ours() -> None:
-    assert predictor_names() == ["data_driven", "last_two", "real", "requested"]
+    assert predictor_names() == ["data_driven", "last_two", "learned", "real", "requested"]
     assert [name for name in predictor_names() if load_predictor(name).oracle] == ["real"]
 
 
@@ -371,7 +371,9 @@ def test_every_policy_takes_a_predictor_or_says_that_it_does_not(name: str) -> N
 
 
 def test_an_unknown_predictor() -> None:
-    with pytest.raises(ConfigError, match=r"no predictor is called 'best' \(expected data_driven, last_two, real, req"):
+    with pytest.raises(
+        ConfigError, match=r"no predictor is called 'best' \(expected data_driven, last_two, learned, real"
+    ):
         load_policy("easy")({"predictor": "best"})
 
 
