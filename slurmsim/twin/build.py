@@ -96,12 +96,19 @@ def _jobs(dump: Dump, moments: Moments) -> list[SeenJob]:
 
 
 def _now(dump: Dump, jobs: list[SeenJob]) -> int:
-    """Return the instant of the dump: when it was begun, else the latest that it tells of."""
+    """Return the instant of the dump: when it was begun, else the latest that it tells of.
+
+    The controller's clock counts where that of the machine that asked is another.
+    """
+    said = _SDIAG.search(dump.text("sdiag.txt"))
+    if said and not 0 < int(said[1]) < LATEST:
+        raise WorkloadError(f"{said[1]} is no time of our days", file=dump.path("sdiag.txt"), field="sdiag output at")
+    if dump.begin is not None and said and abs(int(said[1]) - dump.begin) > _LONGEST_S:
+        return int(said[1])
     if dump.begin is not None:
         if not 0 < dump.begin < LATEST:
             raise WorkloadError(f"{dump.begin} is no time of our days", file=dump.path("about.txt"), field="begin")
         return max([dump.begin, *(when for job in jobs if (when := _asked_at(job, dump)) is not None)])
-    said = _SDIAG.search(dump.text("sdiag.txt"))
     if said:
         return int(said[1])
     past = [when for job in jobs for when in (job.submit, job.last_evaluated, job.is_running and job.start) if when]

@@ -223,3 +223,13 @@ def test_shares_stand_in_for_associations(tmp_path: Path) -> None:
     twin = build(read_dump(folder), tmp_path / "scratch")
     assert "no assoc.txt: accounts and shares are those of sshare, without any limit" in found(twin)
     assert all(live.core.account == "lab" for live in twin.engine.jobs.values())
+
+
+def test_the_clock_of_the_controller_counts(tmp_path: Path) -> None:
+    later = small.NOW + 86_400
+    sdiag = f"sdiag output at Tue Jan 06 08:10:00 2026 ({later})\n"
+    twin = twin_of(tmp_path, sdiag=sdiag)
+    assert twin.now == later
+    sdiag = sdiag.replace(str(later), "9" * 17)
+    with pytest.raises(SlurmSimError, match="is no time of our days"):
+        twin_of(tmp_path / "other", sdiag=sdiag)
