@@ -20,9 +20,10 @@ from slurmsim.cli.progress import slow_bar
 from slurmsim.cli.remainder import command_of
 from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError, OutputError
+from slurmsim.input_file import read_text
 from slurmsim.live import daemon, gallery
 from slurmsim.live.going_on import check_going_on, put_back, replace_conf
-from slurmsim.live.settings import NEW_DATABASE, Settings, exists, seconds_of
+from slurmsim.live.settings import NEW_DATABASE, Settings, exists, programs_named, seconds_of
 from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
 from slurmsim.releases import DEFAULT, FLAVOURS, of_new
@@ -108,6 +109,10 @@ def _add_up(subparsers: Any) -> None:
     up.add_argument("--start", metavar="TIME", help="first instant, YYYY-MM-DDThh:mm:ss (UTC when it ends with Z)")
     up.add_argument("--no-accounting", action="store_true", help="nothing is stored: sacct answers as without slurmdbd")
     up.add_argument(
+        "--allow-code", action="store_true",
+        help="run programs that slurm.conf names: Prolog, Epilog, TaskProlog, TaskEpilog",
+    )  # fmt: skip
+    up.add_argument(
         "--jobs", choices=("run", "simulate"),
         help="scripts really run, or only seem to (run, unless the clock is frozen or fast)",
     )  # fmt: skip
@@ -185,7 +190,7 @@ def _up(args: argparse.Namespace, folder: Path, settings: Settings) -> int:
             print("slurmsim: interrupted: the cluster was still starting and has been ended; its state is as it was",
                   file=sys.stderr)  # fmt: skip
             return 130
-    for line in warnings:
+    for line in [*warnings, *_not_run(folder, settings)]:
         print(line, file=sys.stderr)
     if args.gallery:
         gallery.fill(folder)
@@ -199,11 +204,19 @@ def _up(args: argparse.Namespace, folder: Path, settings: Settings) -> int:
     return 0
 
 
+def _not_run(folder: Path, settings: Settings) -> list[str]:
+    """Return what to say of programs in a new cluster's slurm.conf that nothing allows to run."""
+    if settings.conf is None or settings.allow_code:
+        return []
+    named = programs_named(read_text(folder / "slurm.conf", "utf-8", "replace"))
+    return [f"{', '.join(named)} of slurm.conf: not run without --allow-code"] if named else []
+
+
 def _given(args: argparse.Namespace) -> list[str]:
     """Return the options of `up` that say what the cluster is."""
     names = ("conf", "nodes", "cpus_per_node", "gpus_per_node", "accounting", "no_accounting", "user", "operator",
              "policy", "streams", "slurm_version", "flavour", "clock", "rate", "frozen", "fast", "start", "jobs",
-             *OPTIONS)  # fmt: skip
+             "allow_code", *OPTIONS)  # fmt: skip
     return [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) not in (None, False, [])]
 
 
@@ -239,7 +252,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         rate=1.0 if args.rate is None else args.rate, start=args.start, jobs=args.jobs, users=users,
         release=args.slurm_version or of_new(os.environ), storage=not args.no_accounting,
         operators=tuple(name for item in args.operator for name in item.split(",")), streams=args.streams,
-        power=power, flavour=args.flavour or "upstream", policy=_policy(args.policy),
+        power=power, flavour=args.flavour or "upstream", policy=_policy(args.policy), allow_code=args.allow_code,
     )  # fmt: skip
 
 

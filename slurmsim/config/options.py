@@ -117,7 +117,7 @@ _ROWS: tuple[Option, ...] = (
               high=65_535),
     honoured("CompleteWait", "count", 0, "with run --epilog-time or --term-time; else no node is completing",
               low=0, high=65_535),
-    honoured("Epilog", "text", "", "runs in live clusters that run jobs; in replays it takes as long as run "
+    honoured("Epilog", "text", "", "runs in live clusters with `up --allow-code`; in replays it takes as long as run "
               "--epilog-time says, and a job's end causes a pass at once, not by the loop"),
     honoured("ScronParameters", "text", "", "in live clusters that imitate 24.11 or later: enable (scrontab), "
               "explicit_scancel"),
@@ -216,7 +216,7 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("nodes fail when the events of a run say so", "HealthCheckNodeState HealthCheckProgram"),
     *_harmless("nodes fail when the events of a run say so", "HealthCheckTimeout", kind="count", since="26.05"),
     *_harmless("a boot fails when it lasts longer than ResumeTimeout", "ResumeFailProgram"),
-    *_harmless("runs in live clusters that run jobs; in replays launching a job takes no time",
+    *_harmless("runs in live clusters with `up --allow-code`; in replays launching a job takes no time",
                "Prolog TaskProlog TaskEpilog"),
     *_harmless("launching and ending a job take no time", "PrologSlurmctld EpilogSlurmctld "
                "PrEpParameters PrEpPlugins SrunProlog SrunEpilog ResvProlog ResvEpilog RebootProgram"),

@@ -423,6 +423,7 @@ def cluster(
     flavour: str = "upstream",
     streams: str | os.PathLike[str] | None = None, power: Mapping[str, str | float] | None = None,
     folder: str | os.PathLike[str] | None = None, policy: str | type[Policy] | Policy | None = None,
+    allow_code: bool = False,
 ) -> Cluster:  # fmt: skip
     """Return a live cluster for ``with``: sbatch, squeue and their family on PATH until its end.
 
@@ -459,6 +460,8 @@ def cluster(
     policy
         As `slurmsim.run` has it, in place of the conf's SchedulerType. A class, an instance or a class in a file is
         known to this process only: who goes on with `folder` gives it again.
+    allow_code
+        Whether programs that the conf names run: Prolog, Epilog, TaskProlog, TaskEpilog.
 
     Raises
     ------
@@ -476,6 +479,7 @@ def cluster(
         release=slurm_version or of_new(os.environ), flavour=flavour,
         operators=tuple(operators), streams=None if streams is None else os.fspath(streams),
         power={name: str(value) for name, value in (power or {}).items()},
+        allow_code=allow_code,
     )  # fmt: skip
     named, chosen = ("", None) if policy is None else _chosen(policy)
     return Cluster(replace(settings, policy=named), None if folder is None else Path(folder), policy=chosen)

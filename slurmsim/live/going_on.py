@@ -45,9 +45,10 @@ _OPTIONS: Mapping[str, _Option] = {
     "--rate": _Option("rate", ("mode", "rate")),
     "--start": _Option("start", ("start",)),
     "--jobs": _Option("jobs", ("jobs",)),
+    "--allow-code": _Option("allow_code", ("programs",)),
 }
 
-_BEFORE = {"flavour": "debian"}  # what headers meant that say nothing
+_BEFORE = {"flavour": "debian", "programs": False}  # what headers meant that say nothing
 
 
 def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> None:

@@ -22,6 +22,8 @@ MIB_PER_CPU = 2048
 NEW_DATABASE = ""  # stands for a path of accounting data: there are none, and yet a database
 _BESIDE = ("gres.conf", "topology.conf", "fake_gpus.conf", "job_submit.lua")  # read along with a slurm.conf
 CONF_FILES = (CONF, *_BESIDE)
+_PROGRAMS = {name.lower(): name for name in ("Prolog", "Epilog", "TaskProlog", "TaskEpilog")}
+_NAMED = re.compile(r"^[ \t]*((?:task)?(?:prolog|epilog))[ \t]*=[ \t]*/", re.IGNORECASE | re.MULTILINE)
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
 _SCHEDULER = re.compile(r"^[ \t]*SchedulerType[ \t]*=.*\n?", re.IGNORECASE | re.MULTILINE)
@@ -59,6 +61,8 @@ class Settings:
         Simulated users: name -> ``uid`` or ``uid:group:gid:home``.
     operators
         Users who may cancel, hold, requeue and update the jobs of all users, and make reservations.
+    allow_code
+        Whether programs that slurm.conf names run: Prolog, Epilog, TaskProlog, TaskEpilog.
     streams
         Path of streams of jobs in TOML: simulated users who submit by themselves.
     power
@@ -94,6 +98,7 @@ class Settings:
     streams: str | None = None
     power: Mapping[str, str] = field(default_factory=dict)
     policy: str = ""
+    allow_code: bool = False
 
     def __post_init__(self) -> None:
         _within("--nodes", self.nodes, 1, MOST_NODES)
@@ -198,7 +203,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
         release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
         operators=settings.operators, streams=STREAMS if settings.streams is not None else "",
-        power=power, flavour=settings.flavour,
+        power=power, flavour=settings.flavour, programs=settings.allow_code,
     )  # fmt: skip
 
 
@@ -245,6 +250,15 @@ def made_up_conf(settings: Settings) -> str:
         "PartitionName=debug Nodes=ALL MaxTime=30 State=UP",
     ]
     return "\n".join(lines) + "\n"
+
+
+def programs_named(conf: str) -> list[str]:
+    """Return the keys of a slurm.conf with programs that would run beside jobs.
+
+    >>> programs_named("Prolog=/a\\nprolog = /b\\n#Epilog=/c\\nTaskEpilog=(null)")
+    ['Prolog']
+    """
+    return sorted({_PROGRAMS[found[1].lower()] for found in _NAMED.finditer(conf)})
 
 
 def copy_conf(source: Path, folder: Path) -> None:

@@ -56,7 +56,7 @@ def site(tmp_path: Path) -> Site:
 
 @pytest.fixture
 def live(site: Site) -> Iterator[slurmsim.Cluster]:
-    with slurmsim.cluster(conf=site.folder / "slurm.conf", slurm_version="26.05") as cluster:
+    with slurmsim.cluster(conf=site.folder / "slurm.conf", slurm_version="26.05", allow_code=True) as cluster:
         yield cluster
 
 
@@ -133,7 +133,9 @@ def test_a_step_waits_for_the_prolog_of_its_node(site: Site, live: slurmsim.Clus
 def test_a_job_completes_until_its_epilog_is_over_also_over_a_restart(site: Site) -> None:
     site.switch("wait", "epilog")
     folder = site.folder / "state"
-    with slurmsim.cluster(conf=site.folder / "slurm.conf", slurm_version="26.05", folder=folder) as cluster:
+    with slurmsim.cluster(
+        conf=site.folder / "slurm.conf", slurm_version="26.05", folder=folder, allow_code=True
+    ) as cluster:
         job = submit(cluster, "-w", "n1", "--wrap", "true")
         until(lambda: state(cluster, job), "COMPLETING None")
         again = submit(cluster, "-w", "n1", "--wrap", "true")
@@ -188,3 +190,12 @@ def _runs(pid: str) -> bool:
         return Path("/proc", pid, "stat").read_text().rpartition(")")[2].split()[0] not in ("Z", "X")
     except OSError:
         return False
+
+
+def test_nothing_runs_that_was_not_allowed(site: Site) -> None:
+    """A slurm.conf of others may name any program of the machine."""
+    with slurmsim.cluster(conf=site.folder / "slurm.conf", slurm_version="26.05") as cluster:
+        job = submit(cluster, "-n1", "--wrap", "srun true")
+        until(lambda: state(cluster, job), "COMPLETED None")
+        assert "Prolog" in said(cluster, "scontrol", "show", "config")
+    assert not list(site.folder.glob("told.*")) and not (site.folder / "task-epilog-ran").exists()

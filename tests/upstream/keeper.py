@@ -145,7 +145,10 @@ class Keeper:
 
     def _start(self, *, new_files: bool) -> None:
         conf = self.prefix / "etc" / "slurm.conf"
-        settings = Settings(conf=str(conf), release=RELEASE, accounting=(NEW_DATABASE,) if self._has_database() else ())
+        settings = Settings(
+            conf=str(conf), release=RELEASE, accounting=(NEW_DATABASE,) if self._has_database() else (),
+            allow_code=True,
+        )  # fmt: skip
         if exists(self.folder) and new_files:
             replace_conf(self.folder, conf, RELEASE)
         news, told = os.pipe()

@@ -182,6 +182,7 @@ class LiveCluster:
         self.run_time, self.runs_jobs = run_time, runs_jobs
         self.flavour = "debian"  # the build of Slurm it is like (`slurmsim.releases.FLAVOURS`)
         self.dies_slowly = True  # jobs keep their nodes until their processes are gone
+        self.runs_programs = False  # those that slurm.conf names run, as Prolog
         # called with a job when its clients may be waiting for news of it
         self.changed: Callable[[LiveJob], None] = _ignore
         self.conf_path, self.host = "/etc/slurm/slurm.conf", "localhost"

@@ -40,6 +40,7 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     )  # fmt: skip
     engine.flavour = str(header.get("flavour") or "debian")  # all were before there was a choice
     engine.dies_slowly = bool(header.get("completing"))
+    engine.runs_programs = header.get("programs") is True
     database.operators = frozenset(map(str, header.get("operators", ())))
     engine.conf, engine.host = conf.facts, conf.host
     if header["conf"]:

@@ -51,7 +51,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
 
 def has(cluster: LiveCluster, live: LiveJob, kind: str) -> bool:
     """Return True if a program of that kind runs for this job."""
-    text = str(cluster.spec.options.get(_OPTIONS[kind]) or "")
+    text = str(cluster.spec.options.get(_OPTIONS[kind]) or "") if cluster.runs_programs else ""
     return bool(text) and text != "(null)" and cluster.runs_jobs and (is_real(live.asked) or _allocated(live))
 
 

@@ -144,7 +144,7 @@ def _placed(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], wante
 
 def _program(cluster: LiveCluster, name: str) -> str | None:
     """Return a program of slurm.conf that runs beside tasks; None for none, and for a file that is not there."""
-    path = str(cluster.spec.options.get(name) or "")
+    path = str(cluster.spec.options.get(name) or "") if cluster.runs_programs else ""
     return path if path.startswith("/") and os.access(path, os.X_OK) else None
 
 
