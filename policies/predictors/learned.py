@@ -41,14 +41,14 @@ class Learned(Predictor):
     name = "learned"
     summary = "quantiles of run times by gradient boosting, learned from jobs that ended (extra learn)"
     needs = ("user",)
-    STATE = ("users", "waiting", "rows", "parts", "limits", "n_ended", "n_fitted")
+    STATE = ("users", "waiting", "rows", "parts", "weights", "n_ended", "n_fitted")
 
     def __init__(self) -> None:
         self.users: dict[str, History] = {}
         self.waiting: dict[int, list[float]] = {}  # by job id: what was known when it came
         self.rows: list[list[float]] = []  # of the jobs that ended last, and the parts of their limits that they ran
         self.parts: list[float] = []
-        self.limits: list[int] = []
+        self.weights: list[int] = []
         self.n_ended = self.n_fitted = 0  # jobs that have ended, now and when the model was made
         self._models: dict[float, Any] = {}
         self._made = -1
@@ -75,7 +75,7 @@ class Learned(Predictor):
             self.rows.append(known)
             limit = max(job.time_limit_s, 1)
             self.parts.append(run_time_s / limit)
-            self.limits.append(limit)
+            self.weights.append(limit)
             self.n_ended += 1
             self._make_anew()
         if job.user and (job.user in self.users or len(self.users) < MOST_USERS):
@@ -108,7 +108,7 @@ class Learned(Predictor):
     def _make_anew(self) -> None:
         """Note that a new model is due; it is fitted when it is first asked."""
         if self.n_ended - self.n_fitted >= min(max(LEAST, self.n_fitted // 10), MOST_NEW):
-            del self.rows[:-WINDOW], self.parts[:-WINDOW], self.limits[:-WINDOW]
+            del self.rows[:-WINDOW], self.parts[:-WINDOW], self.weights[:-WINDOW]
             self.n_fitted = self.n_ended
 
     def _quantile(self, q: float, known: list[float]) -> int | None:
@@ -120,11 +120,11 @@ class Learned(Predictor):
         if model is None:
             later = self.n_ended - self.n_fitted  # jobs that have ended since do not count yet
             upto = len(self.rows) - later
-            model = self._models[q] = _fitted(q, self.rows[:upto], self.parts[:upto], self.limits[:upto])
+            model = self._models[q] = _fitted(q, self.rows[:upto], self.parts[:upto], self.weights[:upto])
         return max(round(float(model.predict([known])[0]) * expm1(known[0])), 1)
 
 
-def _fitted(q: float, rows: list[list[float]], parts: list[float], limits: list[int]) -> Any:
+def _fitted(q: float, rows: list[list[float]], parts: list[float], weights: list[int]) -> Any:
     try:
         from sklearn.ensemble import HistGradientBoostingRegressor
     except ImportError as error:
@@ -132,4 +132,4 @@ def _fitted(q: float, rows: list[list[float]], parts: list[float], limits: list[
                           expected=how_to_install("learn")) from error  # fmt: skip
     model = HistGradientBoostingRegressor(loss="quantile", quantile=q, max_iter=TREES, max_depth=DEPTH,
                                           early_stopping=False, random_state=0)  # fmt: skip
-    return model.fit(rows, parts, sample_weight=limits)
+    return model.fit(rows, parts, sample_weight=weights)
