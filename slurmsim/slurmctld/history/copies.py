@@ -128,8 +128,8 @@ def _make(
         store.close()
     was = str(header["mode"])
     header |= {
-        "id": secrets.token_hex(8), "jobs": "simulate", "mode": mode or (RUNNING if was == REAL else was),
-        "rate": float(header["rate"] if rate is None else rate),
+        "id": secrets.token_hex(8), "jobs": "simulate", "programs": False,
+        "mode": mode or (RUNNING if was == REAL else was), "rate": float(header["rate"] if rate is None else rate),
     }  # fmt: skip
     now = int(about["now"])
     _begin(folder, header, now, again, writer=str(about["writer"]), rows=int(about["rows"]))
