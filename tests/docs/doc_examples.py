@@ -117,6 +117,7 @@ def run_document(path: Path, folder: Path, *bin_folders: Path) -> int:
             if block.directive == "file":
                 target = folder / block.argument
                 target.parent.mkdir(parents=True, exist_ok=True)
+                target.unlink(missing_ok=True)  # a link leads to a file of the repository
                 target.write_text(block.text + "\n", encoding="utf-8")
             elif block.language not in ("python", "console"):
                 continue

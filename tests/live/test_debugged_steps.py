@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,7 +43,10 @@ def test_tasks_wait_for_a_debugger_to_let_them_go_on(live: slurmsim.Cluster) -> 
     assert [one[1] for one in told] == ["0", "1", "2"]
     assert [one[2] for one in told] == ["n1", "n1", "n2"]
     assert {one[4] for one in told} == {"echo"}
-    assert {state(one[3]) for one in told} == {"T"}
+    last = time.monotonic() + 20
+    while {state(one[3]) for one in told} != {"T"}:
+        assert time.monotonic() < last
+        time.sleep(0.02)
     for one in told:
         signal.pidfd_send_signal(os.pidfd_open(int(one[3])), signal.SIGCONT)
     out, _ = process.communicate(timeout=30)
