@@ -54,11 +54,11 @@ def test_steps_beside_each_other_have_other_devices(live: slurmsim.Cluster, tmp_
     ("job", "steps", "begins"),
     [
         ("--gpus-per-node=2", ["", ""], [0, 1]),
-        ("--gpus-per-node=2", ["--overlap", "--overlap"], [0, 0]),
+        pytest.param("--gpus-per-node=2", ["--overlap", "--overlap"], [0, 0], marks=pytest.mark.slow),
         ("--gpus-per-node=2", ["--gpus-per-node=1"] * 3, [0, 0, 1]),
-        ("--gpus-per-node=2", ["--gpus=1", "--gres=none", ""], [0, 0, 1]),
-        ("--gpus=2", ["", "--overlap"], [0, 0]),
-        ("-N2 --gpus-per-node=2", ["-n2 --gpus=2 --gpus-per-node=0"] * 2, [0, 1]),
+        pytest.param("--gpus-per-node=2", ["--gpus=1", "--gres=none", ""], [0, 0, 1], marks=pytest.mark.slow),
+        pytest.param("--gpus=2", ["", "--overlap"], [0, 0], marks=pytest.mark.slow),
+        pytest.param("-N2 --gpus-per-node=2", ["-n2 --gpus=2 --gpus-per-node=0"] * 2, [0, 1], marks=pytest.mark.slow),
         ("-N2 --gpus-per-node=2", ["-N1 --gpus-per-task=2 --gpus-per-node=0"] * 3, [0, 0, 1]),
     ],
 )

@@ -147,6 +147,7 @@ def test_a_job_completes_until_its_epilog_is_over_also_over_a_restart(site: Site
         until(lambda: state(cluster, again), "COMPLETED None")
 
 
+@pytest.mark.slow
 def test_an_epilog_has_its_time_and_drains_its_node_where_it_fails(site: Site, live: slurmsim.Cluster) -> None:
     site.switch("wait", "epilog")
     job = submit(live, "--wrap", "true")
@@ -156,6 +157,7 @@ def test_an_epilog_has_its_time_and_drains_its_node_where_it_fails(site: Site, l
     until(lambda: reasons(live), "Epilog error|n1|drained")
 
 
+@pytest.mark.slow
 def test_jobs_that_broke_nodes_go_first_and_others_are_held(site: Site, live: slurmsim.Cluster) -> None:
     well = submit(live, "--requeue=expedite", "--wrap", "true")
     until(lambda: state(live, well), "COMPLETED None")

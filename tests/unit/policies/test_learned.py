@@ -61,6 +61,7 @@ def test_it_knows_nothing_of_the_future(seed: int) -> None:
     assert first[len(before) - 1] is not None
 
 
+@pytest.mark.slow
 def test_it_learns_users_and_its_intervals_hold() -> None:
     log = jobs(520, 3)
     said = told(Learned(), log, 150)
