@@ -105,11 +105,13 @@ def _of_tar(path: Path) -> dict[str, bytes]:
             name = PurePosixPath(entry.name).name
             if number >= MOST_MEMBERS:
                 raise ValueError(f"more than {MOST_MEMBERS:,} entries")
+            if entry.size > left:  # what is passed over has to be unpacked, too
+                raise too_large(bound(MOST), path)
             if entry.isreg() and name in FILES and name not in found:
                 file = tar.extractfile(entry)
                 if file is not None:
                     found[name] = _bounded(file, left, path)
-                    left -= len(found[name])
+            left -= entry.size
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 import small_dump as small
 
 from slurmsim.cli import main
-from slurmsim.errors import SlurmSimError
+from slurmsim.errors import SlurmSimError, WorkloadError
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.settings import Settings
 from slurmsim.states import JobState
@@ -233,3 +233,12 @@ def test_the_clock_of_the_controller_counts(tmp_path: Path) -> None:
     sdiag = sdiag.replace(str(later), "9" * 17)
     with pytest.raises(SlurmSimError, match="is no time of our days"):
         twin_of(tmp_path / "other", sdiag=sdiag)
+
+
+def test_what_a_tar_holds_besides_is_not_unpacked(tmp_path: Path) -> None:
+    """A member that nothing reads would have to be unpacked to be passed over."""
+    entry = tarfile.TarInfo("dump/other")
+    entry.size = 1 << 40
+    (tmp_path / "dump.tar").write_bytes(entry.tobuf())
+    with pytest.raises(WorkloadError, match="more than"):
+        read_dump(tmp_path / "dump.tar")
