@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from slurmsim.core.records.messages import AskSolver
-from slurmsim.errors import OutputError
+from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import BAD_NUMBER, BAD_REQUEST, DENIED, Refusal
 from slurmsim.slurmctld.base.clock import FAST, FROZEN, REAL, RUNNING, Clock
 from slurmsim.slurmctld.base.decisions import outcome
@@ -511,11 +511,21 @@ class Server:
         now = max(self.clock.now(), self.engine.now)
         self._note_people()
         try:
-            arguments, said = self._filter.filtered(
-                self.engine, self._history.configuration.texts, call, arguments, person
-            )
+            asked = arguments
+            arguments, said = self._filter.filtered(self.engine, self._history.configuration.texts, call, asked, person)
+            if arguments is not asked:
+                check_arguments(call, arguments)  # a script makes what it likes
         except Refusal as refusal:
             return {"refused": [refusal.number, refusal.text]}
+        except Malformed as error:
+            self.trouble.malformed(call, person, error)
+            return {"refused": [BAD_NUMBER, BAD_REQUEST]}
+        except ConfigError as error:  # Lua is not there any more
+            print(f"job_submit/lua: error: {error}", flush=True)
+            return {"refused": list(UNSPECIFIED)}
+        except Exception as error:
+            self.trouble.broke(call, person, error)
+            return {"refused": list(UNSPECIFIED)}
         request, last_id = [now, call, person.uid, person.name, arguments], self.engine.job_table.last_id
         line, told = b"", self.engine.network.n_told
         try:
