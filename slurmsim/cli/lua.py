@@ -13,6 +13,7 @@ from typing import Any
 from slurmsim.cli.terminal import show
 from slurmsim.config.load import load_cluster
 from slurmsim.errors import ConfigError
+from slurmsim.hostlist import compress
 from slurmsim.input_file import read_text
 from slurmsim.lua import FILE
 from slurmsim.releases import DEFAULT, RELEASES
@@ -20,7 +21,6 @@ from slurmsim.toml_file import read_toml
 
 DESCRIPTION = """Test a job_submit.lua: each case is an sbatch command line and what has to become of it (docs/lua.md).
 Exit code: 0, 1 if a case fails, 2 if a file cannot be read."""
-_INFINITE = 0xFFFFFFFF
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -79,17 +79,17 @@ def _partitions(conf: Path | None, release: str) -> tuple[list[dict[str, Any]], 
     """Return the partitions of a slurm.conf as scripts see them, and the cluster's name."""
     if conf is None:
         return [], "cluster"
+    from slurmsim.lua.partitions import for_scripts
+
     cluster, _ = load_cluster(conf, release=release)
     return [
-        {
-            "name": one.name,
-            "flag_default": int(one.default),
-            "max_time": _INFINITE if one.max_time_s is None else one.max_time_s // 60,
-            "max_nodes": _INFINITE if one.max_nodes is None else one.max_nodes,
-            "min_nodes": one.min_nodes,
-            "total_nodes": len(one.nodes),
-            "priority_tier": one.priority_tier,
-            "state_up": 3,
-        }
+        for_scripts({
+            "name": one.name, "default": one.default, "max_nodes": one.max_nodes, "min_nodes": one.min_nodes,
+            "max_time": None if one.max_time_s is None else one.max_time_s // 60,
+            "default_time": None if one.default_time_s is None else one.default_time_s // 60,
+            "max_share": one.oversubscribe_max, "nodes": compress(list(one.nodes)), "total_nodes": len(one.nodes),
+            "priority_tier": one.priority_tier, "priority_job_factor": one.priority_job_factor, "qos": one.qos or None,
+            "state_up": one.state,
+        })
         for one in cluster.partitions
-    ], cluster.name
+    ], cluster.name  # fmt: skip

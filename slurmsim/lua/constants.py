@@ -5,6 +5,7 @@ As 22.05, 24.11 and 26.05 listed them themselves. Lua 5.1 keeps numbers as doubl
 
 from slurmsim.releases import has
 
+INFINITE = 0xFFFFFFFF
 NO_VAL, NO_VAL16, NO_VAL64 = 0xFFFFFFFE, 0xFFFE, (1 << 64) - 2  # what stands for a number that is not given
 MEM_PER_CPU = 1 << 63  # the bit of memory for a CPU
 NICE_OFFSET = 1 << 31  # what is added to a nice value and a site factor

@@ -21,7 +21,7 @@ from slurmsim.slurm_errors import text_of_number
 
 _SUBMIT, _MODIFY = "slurm_job_submit", "slurm_job_modify"
 _FAILED = "ESLURM_LUA_FUNC_FAILED_RUNTIME_ERROR"
-_MOST_SAID = 1 << 16  # characters a script may say to a user
+_MOST_SAID, _MOST_LINES = 1 << 16, 1_000  # characters and lines a script may say to a user
 _OF_USER = ("default_account", "default_qos", "assoc_qos", "assoc_comment")
 _LEVELS = ("error", "info", "verbose", "debug", "debug2", "debug3", "debug4")
 
@@ -203,12 +203,12 @@ class JobSubmit:
 
     def _say(self, text: Any) -> None:
         said = self._verdict.said
-        if sum(map(len, said)) < _MOST_SAID:
+        if len(said) < _MOST_LINES and sum(map(len, said)) < _MOST_SAID:
             said += str(from_lua(text))[:_MOST_SAID].split("\n")
 
     def _told(self, level: Any, text: Any) -> None:
         logged = self._verdict.logged
-        if len(logged) < 1000:
+        if len(logged) < _MOST_LINES:
             logged.append((str(level), str(from_lua(text))[:_MOST_SAID]))
 
     def _jobs(self) -> Any:

@@ -225,9 +225,10 @@ def main(words: list[str]) -> int:
     for address in addresses(host):
         try:
             server = _listening(address, port, handler)
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             if address == LOOPBACK:
-                print(f"slurmsim: MetricsType: port {port}: {error.strerror}: no metrics there", file=sys.stderr)
+                why = getattr(error, "strerror", None) or "there is no such port"
+                print(f"slurmsim: MetricsType: port {port}: {why}: no metrics there", file=sys.stderr)
                 return 1
             continue  # the name of another machine, as in a copied slurm.conf
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -57,7 +57,9 @@ def conf(tmp_path: Path) -> Path:
 
 
 def test_a_script_changes_refuses_and_says(conf: Path) -> None:
-    with slurmsim.cluster(conf=conf, frozen=True, start=START, users={"alice": 2001}, slurm_version="26.05") as c:
+    with slurmsim.cluster(
+        conf=conf, frozen=True, start=START, users={"alice": 2001, "bob": 2002}, slurm_version="26.05"
+    ) as c:
 
         def said(command: str) -> tuple[int, str, str]:
             done = c.run(command, user="alice")
@@ -86,6 +88,8 @@ def test_a_script_changes_refuses_and_says(conf: Path) -> None:
         assert said("scontrol update job=4 comment=no") == (
             1, "", "scontrol: error: not that: renamed 7\nUnspecified error for job 4\n"
         )  # fmt: skip
+        stranger = c.run("scontrol update job=4 comment=no", user="bob")
+        assert "not that" not in stranger.stderr and stranger.returncode == 1  # judged before any script is asked
         assert said("scontrol update job=4 comment=yes") == (0, "", "scontrol: error: modified\n")
         (c.folder / "job_submit.lua").write_text("function slurm_job_submit() return -1 end\n"
                                                 "function slurm_job_modify() return -1 end")  # fmt: skip

@@ -201,3 +201,15 @@ def test_nothing_runs_that_was_not_allowed(site: Site) -> None:
         until(lambda: state(cluster, job), "COMPLETED None")
         assert "Prolog" in said(cluster, "scontrol", "show", "config")
     assert not list(site.folder.glob("told.*")) and not (site.folder / "task-epilog-ran").exists()
+
+
+def test_a_copy_waits_for_no_program(site: Site, live: slurmsim.Cluster, tmp_path: Path) -> None:
+    """No epilog runs in a copy of the cluster, so none could tell of its end."""
+    site.switch("wait", "epilog")
+    job = submit(live, "-w", "n1", "--wrap", "true")
+    until(lambda: state(live, job), "COMPLETING None")
+    live.snapshot(tmp_path / "copy")
+    site.switch("wait", "epilog", on=False)
+    with slurmsim.restore(tmp_path / "copy") as copy:
+        assert state(copy, job) == "COMPLETED None"
+        assert "COMPLETING" not in said(copy, "scontrol", "show", "node", "n1")

@@ -123,7 +123,9 @@ def test_a_script_is_submitted_to_both(tmp_path, capsys):
     assert "refused: sbatch: fatal: --exclusive and --oversubscribe" in capsys.readouterr().out
     script.write_text("#!/bin/sh\n#SBATCH -N2 --ntasks-per-node=4\ntouch never\n")
     assert compared(submit(script, "22.05"), submit(script, "24.11")) == ["num_tasks: 8 -> not set"]
-    script.write_text("#!/bin/sh\n#SBATCH -n 3 -t 10\n")
+    script.write_text("#!/bin/sh\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N2 --ntasks-per-node=4 --wait\n")
+    assert compared(submit(script, "22.05"), submit(script, "24.11")) == ["component 1: num_tasks: 8 -> not set"]
+    script.write_text("#!/bin/sh\n#SBATCH --wait\n#SBATCH -n 3 -t 10\n")
     assert main(["check", "--script", str(script), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["submission"] == []
     assert not list(tmp_path.glob("never"))

@@ -176,6 +176,18 @@ def prolog_failed(cluster: LiveCluster, live: LiveJob, run: int, node: int) -> N
         cluster.network.tell(cluster.now, [JobEnded(core.id, JobState.CANCELLED, f"0:{PROLOG_FAILED}", run)])
 
 
+def end_all(cluster: LiveCluster) -> None:
+    """Let all programs be over, well: in a copy of a cluster none runs, and none would tell of its end."""
+    epilogs = (
+        cluster.controller.completing.runs() if cluster.runs_programs and cluster.spec.options.get("Epilog") else []
+    )
+    for live in cluster.jobs.values():
+        live.programs = ()
+    cluster.network.tell(cluster.now, [ProcessesGone(job_id, run) for job_id, run in epilogs])
+    for live in list(cluster.jobs.values()):
+        expedited.settle(cluster, live)
+
+
 # -- what a program is told -------------------------------------------------------------------------------------------
 
 

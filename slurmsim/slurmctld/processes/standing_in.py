@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.simulated import behaviour, is_real
+from slurmsim.slurmctld.processes import node_programs
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def stand_in(cluster: LiveCluster) -> int:
         elif is_real(live.asked):
             _stand_in(cluster, live)
             n += live.core.state in _RUNS
-    cluster.runs_jobs = False
+    node_programs.end_all(cluster)
+    cluster.runs_jobs = cluster.runs_programs = False
     return n
 
 

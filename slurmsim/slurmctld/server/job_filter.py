@@ -14,27 +14,20 @@ from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.requests.jobs.ids import records_of
+from slurmsim.slurmctld.requests.jobs.rights import is_stranger
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.lua.job_submit import Caller, JobSubmit, Verdict
 
-_INFINITE, _NO_VAL = 0xFFFFFFFF, 0xFFFFFFFE
 _STATES = (JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.CANCELLED,
            JobState.FAILED, JobState.TIMEOUT, JobState.NODE_FAIL, JobState.PREEMPTED, "BOOT_FAIL", JobState.DEADLINE,
            JobState.OUT_OF_MEMORY)  # fmt: skip
-_UP = {"INACTIVE": 0, "DOWN": 1, "DRAIN": 2, "UP": 3}
 _JOB = (
     "account", "admin_comment", "array_job_id", "array_task_id", "batch_host", "comment", "end_time", "extra",
     "features", "group_id", "job_id", "licenses", "max_cpus", "max_nodes", "name", "nice", "nodes", "num_cpus",
     "num_tasks", "partition", "priority", "qos", "req_nodes", "restart_cnt", "start_time", "submit_time", "time_limit",
     "time_min", "tres_per_node", "user_id", "wckey", "work_dir",
-)  # fmt: skip
-_PARTITION = (
-    "name", "allow_accounts", "allow_alloc_nodes", "allow_groups", "allow_qos", "alternate", "billing_weights",
-    "default", "default_time", "def_mem_per_cpu", "def_mem_per_node", "deny_accounts", "deny_qos", "max_cpus_per_node",
-    "max_mem_per_cpu", "max_mem_per_node", "max_nodes", "max_share", "max_time", "min_nodes", "nodes",
-    "priority_job_factor", "priority_tier", "qos", "state_up", "total_cpus", "total_nodes",
 )  # fmt: skip
 _RESERVATION = ("name", "accounts", "users", "partition", "start_time", "end_time", "node_cnt", "core_cnt")
 
@@ -45,18 +38,24 @@ class JobFilter:
     def __init__(self) -> None:
         self._text: str | None = None
         self._script: JobSubmit | None = None
+        self._engine: Engine | None = None  # the present one, which tells scripts the time
 
     def of(self, engine: Engine, texts: Mapping[str, str]) -> JobSubmit | None:
         """Return the script; None where JobSubmitPlugins names none. Raises ConfigError."""
         text = texts.get(FILE) if names_lua(engine.spec.options.get("JobSubmitPlugins")) else None
+        self._engine = engine
         if text != self._text:
-            self._script = None
-            if text is not None:
-                from slurmsim.lua.job_submit import JobSubmit  # only who has a script waits for Lua
-
-                self._script = JobSubmit(text, engine.release, engine.spec.name, lambda: engine.now)
-            self._text = text
+            script = None if text is None else self._loaded(text, engine)
+            self._text, self._script = text, script
         return self._script
+
+    def _loaded(self, text: str, engine: Engine) -> JobSubmit:
+        from slurmsim.lua.job_submit import JobSubmit  # only who has a script waits for Lua
+
+        return JobSubmit(text, engine.release, engine.spec.name, self._now)
+
+    def _now(self) -> int:
+        return 0 if self._engine is None else self._engine.now
 
     def filtered(
         self, engine: Engine, texts: Mapping[str, str], call: str, arguments: dict[str, Any], person: Person
@@ -88,7 +87,7 @@ class JobFilter:
         self, script: JobSubmit, engine: Engine, arguments: dict[str, Any], person: Person
     ) -> tuple[dict[str, Any], list[str]]:
         job = _job_of(engine, str(arguments["job_id"]), person)
-        if job is None:
+        if job is None:  # what is wrong is told when the update is carried out
             return arguments, []
         caller, site = _who(engine, {}, person)
         verdict = script.modify(arguments["job"], job, caller, site)
@@ -119,16 +118,17 @@ def _who(engine: Engine, job: Mapping[str, Any], person: Person) -> tuple[Caller
 
 
 def _job_of(engine: Engine, text: str, person: Person) -> Mapping[str, Any] | None:
-    """Return the job an update is of, as scripts see it; None where there is none, which is told later."""
+    """Return the job an update is of, as scripts see it; None where there is none that `person` may update."""
     try:
-        found = records_of(engine, text, split=False).records
+        found = [live for record in records_of(engine, text, split=False).records for live in record.jobs]
     except Refusal:
         return None
-    ids = [str(live.core.id) for record in found for live in record.jobs][:1]
-    return next(_jobs(engine, person, ids[0] if ids else None), None) if ids else None
+    if not found or is_stranger(engine, person, found[0]):
+        return None
+    return next(_jobs(engine, str(found[0].core.id)), None)
 
 
-def _jobs(engine: Engine, person: Person, job_id: str | None = None) -> Iterator[Mapping[str, Any]]:
+def _jobs(engine: Engine, job_id: str | None = None) -> Iterator[Mapping[str, Any]]:
     asked: dict[str, Any] = {"fields": [*_JOB, "job_state"], "show_all": True}
     if job_id is not None:
         asked["job_id"] = job_id
@@ -151,36 +151,19 @@ class _Site:
         self._engine, self._person = engine, person
 
     def partitions(self) -> Iterator[Mapping[str, Any]]:
-        """Return the partitions that let the person in by their groups."""
-        asked = {"fields": list(_PARTITION), "show_all": True}
-        for row in _rows(self._engine.calls["partitions"](asked, self._engine.people.by_uid(0))):
-            if not self._may_use(row["allow_groups"]):
-                continue
-            default = row.pop("default")
-            weights = row.pop("billing_weights")
-            yield {
-                **row,
-                "billing_weights_str": weights,
-                "flag_default": int(bool(default)),
-                "flags": int(bool(default)),
-                "state_up": _UP.get(str(row["state_up"]).upper(), 3),
-                "max_oversubscribe": row["max_share"],
-                "max_time": _INFINITE if row["max_time"] in (None, -1) else row["max_time"],
-                "max_nodes": _INFINITE if row["max_nodes"] in (None, -1) else row["max_nodes"],
-                "max_nodes_orig": _INFINITE if row["max_nodes"] in (None, -1) else row["max_nodes"],
-                "min_nodes_orig": row["min_nodes"],
-                "default_time": _NO_VAL if row["default_time"] in (None, -1) else row["default_time"],
-            }
+        """Return the partitions that the person may use."""
+        from slurmsim.lua.partitions import FIELDS, for_scripts
 
-    def _may_use(self, groups: Any) -> bool:
-        access = self._engine.controller.access
-        if not groups or self._person.name in access.privileged or access.groups_of is None:
-            return True
-        return not set(str(groups).split(",")).isdisjoint(access.groups_of(self._person.name))
+        asked = {"fields": list(FIELDS), "show_all": True}
+        access, name = self._engine.controller.access, self._person.name
+        shut = {p.name for p in self._engine.controller.state.partitions if access.denial(name, p, reserved=True)}
+        for row in _rows(self._engine.calls["partitions"](asked, self._engine.people.by_uid(0))):
+            if row["name"] not in shut:
+                yield for_scripts(row)
 
     def jobs(self) -> Iterator[Mapping[str, Any]]:
         """Return all jobs."""
-        return _jobs(self._engine, self._person)
+        return _jobs(self._engine)
 
     def reservations(self) -> Iterator[Mapping[str, Any]]:
         """Return all reservations."""

@@ -181,6 +181,17 @@ def test_cases(tmp_path: Path, capsys):
     cases.write_text(one + two)
     assert main(["lua", "test", str(script)]) == 0
     assert "2 of 2 cases hold" in capsys.readouterr().out
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("ClusterName=c\nSlurmctldHost=h\nNodeName=n[1-2] CPUs=2\nPartitionName=p Nodes=ALL Default=YES\n")
+    shown = "d.comment = parts.p.nodes .. ' ' .. parts.p.default_time .. ' ' .. parts.p.max_nodes_orig return 0"
+    script.write_text(f"function slurm_job_submit(d, parts) {shown} end{MODIFY}")
+    cases.write_text(f'[[case]]\nexpect = {{comment = "n[1-2] {NO_VAL} {0xFFFFFFFF}"}}\n')
+    assert main(["lua", "test", str(script), "--conf", str(conf)]) == 0
+    script.write_text(
+        "function slurm_job_submit(d) if d.time_limit == slurm.NO_VAL then slurm.log_user('say -t')"
+        " return slurm.ESLURM_MISSING_TIME_LIMIT end d.qos = 'q' return 0 end" + MODIFY
+    )
+    capsys.readouterr()
     cases.write_text(one + two.replace('qos = "q"', 'qos = "r"'))
     assert main(["lua", "test", str(script)]) == 1
     assert "qos: expected 'r', is 'q'" in capsys.readouterr().out
