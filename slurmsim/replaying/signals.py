@@ -7,8 +7,6 @@ first row the first one counts. Energy is that of all nodes, as `slurmsim.metric
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import isfinite
@@ -16,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from slurmsim.csv_rows import Row, csv_rows
 from slurmsim.errors import ConfigError
 from slurmsim.input_file import read_text
 from slurmsim.replaying.until import parse_moment
@@ -50,18 +49,18 @@ def read_signal(path: Path, moment: Callable[[str], int]) -> Signal:
     except (OSError, UnicodeDecodeError) as error:
         what = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"{path}: {what}", field=FIELD, expected="a CSV file") from None
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    names = [name.strip() for name in rows.fieldnames or ()]
+    given, rows = csv_rows(text, str(path), FIELD)
+    names = [name.strip() for name in given]
     if not set(NEEDED) <= set(names) <= {*NEEDED, *OPTIONAL} or len(set(names)) < len(names):
         raise ConfigError(f"columns {', '.join(names)[:80] or 'none'}", file=str(path), line=1,
                           expected="time,g_per_kwh and perhaps forecast, price")  # fmt: skip
-    rows.fieldnames = names
+    written = dict(zip(names, given, strict=True))
     columns: dict[str, list[float]] = {name: [] for name in names if name != "time"}
     times: list[int] = []
-    for row in _each(rows, path):
-        line = rows.line_num
+    for number, (line, row) in enumerate(rows):
+        _check_row(number, line, row, path)
         try:
-            time = moment((row["time"] or "").strip())
+            time = moment((row[written["time"]] or "").strip())
         except ConfigError as error:
             raise ConfigError(error.message, file=str(path), line=line, field="time", expected=error.expected) from None
         if times and time <= times[-1]:
@@ -69,23 +68,18 @@ def read_signal(path: Path, moment: Callable[[str], int]) -> Signal:
                               expected="ascending times")  # fmt: skip
         times.append(time)
         for name, column in columns.items():
-            column.append(_number(row[name], name, path, line))
+            column.append(_number(row[written[name]], name, path, line))
     if not times:
         raise ConfigError("has no row", file=str(path), field=FIELD, expected="time,g_per_kwh")
     grams = tuple(columns["g_per_kwh"])
     return Signal(tuple(times), grams, tuple(columns.get("forecast", grams)), tuple(columns.get("price", ())))
 
 
-def _each(rows: csv.DictReader[str], path: Path) -> Iterable[dict[str, str | None]]:
-    try:
-        for number, row in enumerate(rows):
-            if number >= MOST_ROWS:
-                raise ConfigError(f"more than {MOST_ROWS:,} rows", file=str(path), field=FIELD, expected="fewer")
-            if None in row:
-                raise ConfigError("too many cells", file=str(path), line=rows.line_num, expected="as in the first line")
-            yield row
-    except csv.Error as error:
-        raise ConfigError(str(error), file=str(path), line=rows.line_num, expected="CSV") from None
+def _check_row(number: int, line: int, row: Row, path: Path) -> None:
+    if number >= MOST_ROWS:
+        raise ConfigError(f"more than {MOST_ROWS:,} rows", file=str(path), field=FIELD, expected="fewer")
+    if None in row:
+        raise ConfigError("too many cells", file=str(path), line=line, expected="as in the first line")
 
 
 def _number(cell: str | None, name: str, path: Path, line: int) -> float:

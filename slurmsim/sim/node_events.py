@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import heappop, heappush
@@ -22,13 +20,13 @@ from slurmsim.core.records.messages import (
     NodesResume,
     NodesUndrain,
 )  # fmt: skip
+from slurmsim.csv_rows import Row, columns_are, csv_rows
 from slurmsim.errors import ConfigError
 from slurmsim.hostlist import HostlistError, expand
 from slurmsim.input_file import read_text
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import AccountCommand
-from slurmsim.sim.csv_header import columns_are
 from slurmsim.sim.simulation import Timed
 from slurmsim.workload import Workload
 
@@ -65,8 +63,8 @@ def read_account_commands(path: Path, workload: Workload) -> list[AccountCommand
             continue
         wrong = partial(_wrong, path, line)
         for column in ("nodes", "until"):
-            if (row.get(column) or "").strip():
-                raise wrong(column, f"{row[column].strip()!r} beside a command", "nothing")
+            if beside := (row.get(column) or "").strip():
+                raise wrong(column, f"{beside!r} beside a command", "nothing")
         command = (row.get("command") or "").strip()
         if not command:
             raise wrong("command", "there is none", "a sacctmgr command: modify qos normal set MaxJobsPU=4")
@@ -74,25 +72,21 @@ def read_account_commands(path: Path, workload: Workload) -> list[AccountCommand
     return found
 
 
-def _rows(path: Path) -> list[tuple[int, dict[str, str]]]:
+def _rows(path: Path) -> list[tuple[int, Row]]:
     """Rows of the file with their line numbers. Raises ConfigError."""
     try:
         text = read_text(path, newline="")
     except (OSError, UnicodeDecodeError) as error:
         said = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
         raise ConfigError(f"cannot be read: {said}", file=str(path), field="--node-events") from None
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    try:
-        names = tuple(rows.fieldnames or ())
-        if set(names) - set(COLUMNS) or not {"time", "action", "nodes"} <= set(names):
-            raise ConfigError(columns_are(names), file=str(path), line=1,
-                              expected="time,action,nodes[,until][,reason][,command]")  # fmt: skip
-        return [(rows.line_num, row) for row in rows]
-    except csv.Error as error:  # a cell of more than 131,072 characters, a carriage return
-        raise ConfigError(str(error), file=str(path), line=rows.line_num, field="--node-events") from None
+    names, rows = csv_rows(text, str(path), "--node-events")
+    if set(names) - set(COLUMNS) or not {"time", "action", "nodes"} <= set(names):
+        raise ConfigError(columns_are(names), file=str(path), line=1,
+                          expected="time,action,nodes[,until][,reason][,command]")  # fmt: skip
+    return list(rows)
 
 
-def _action(row: dict[str, str]) -> str:
+def _action(row: Row) -> str:
     return (row["action"] or "").strip().lower()
 
 
@@ -100,14 +94,14 @@ def _wrong(path: Path, line: int, field: str, message: str, expected: str) -> Co
     return ConfigError(message, file=str(path), line=line, field=field, expected=expected)
 
 
-def _time(row: dict[str, str], column: str, workload: Workload, wrong: Callable[[str, str, str], ConfigError]) -> int:
+def _time(row: Row, column: str, workload: Workload, wrong: Callable[[str, str, str], ConfigError]) -> int:
     try:
         return parse_until((row.get(column) or "").strip(), workload)
     except ConfigError as error:
         raise wrong(column, error.message, error.expected or "a time") from None
 
 
-def _event(row: dict[str, str], line: int, path: Path, known: set[str], workload: Workload) -> Timed:
+def _event(row: Row, line: int, path: Path, known: set[str], workload: Workload) -> Timed:
     wrong = partial(_wrong, path, line)
     time = _time(row, "time", workload, wrong)
     if (row.get("command") or "").strip():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 
+from slurmsim.csv_rows import columns_are, csv_rows
 from slurmsim.errors import ConfigError
 from slurmsim.model.power import ALWAYS, KEEP, SCALE, PowerSpec, is_watts, milliwatts
 from slurmsim.policy import Policy
-from slurmsim.sim.csv_header import columns_are
 
 Steps = tuple[tuple[int, int], ...]  # from which second on, milliwatts
 
@@ -64,12 +62,10 @@ def read_budget(text: str | None, policy: Policy, series: Callable[[str], Steps]
 def read_series(text: str, file: str, moment: Callable[[str], int]) -> Steps:
     """Return the budget of a CSV file ``time,watts``, with times as `moment` reads them. Raises ConfigError."""
     found: list[tuple[int, int]] = []
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    if tuple(rows.fieldnames or ()) != ("time", "watts"):
-        raise ConfigError(columns_are(rows.fieldnames or ()), file=file, line=1,
-                          expected="time,watts")  # fmt: skip
-    for row in rows:
-        line = rows.line_num
+    names, rows = csv_rows(text, file, "--power-budget")
+    if names != ("time", "watts"):
+        raise ConfigError(columns_are(names), file=file, line=1, expected="time,watts")
+    for line, row in rows:
         try:
             time = moment((row["time"] or "").strip())
             watts = milliwatts((row["watts"] or "").strip(), "watts", 0.001)

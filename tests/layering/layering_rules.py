@@ -52,6 +52,7 @@ LAYERS: dict[str, Layer] = {
                 "laws",
                 "states",
                 "colon_fields",
+                "csv_rows",
                 "hostlist",
                 "json_text",
                 "fast_imports",

@@ -510,22 +510,9 @@ class Server:
         own = self._own.get(call)
         now = max(self.clock.now(), self.engine.now)
         self._note_people()
-        try:
-            asked = arguments
-            arguments, said = self._filter.filtered(self.engine, self._history.configuration.texts, call, asked, person)
-            if arguments is not asked:
-                check_arguments(call, arguments)  # a script makes what it likes
-        except Refusal as refusal:
-            return {"refused": [refusal.number, refusal.text]}
-        except Malformed as error:
-            self.trouble.malformed(call, person, error)
-            return {"refused": [BAD_NUMBER, BAD_REQUEST]}
-        except ConfigError as error:  # Lua is not there any more
-            print(f"job_submit/lua: error: {error}", flush=True)
-            return {"refused": list(UNSPECIFIED)}
-        except Exception as error:
-            self.trouble.broke(call, person, error)
-            return {"refused": list(UNSPECIFIED)}
+        arguments, said, refused = self._ask_script(call, arguments, person)
+        if refused is not None:
+            return refused
         request, last_id = [now, call, person.uid, person.name, arguments], self.engine.job_table.last_id
         line, told = b"", self.engine.network.n_told
         try:
@@ -560,6 +547,28 @@ class Server:
         if call in ("ended", "program_ended"):
             self._over(call, arguments)
         return {"ok": {**found, "job_submit_user_msg": "\n".join(said)} if said else found}
+
+    def _ask_script(
+        self, call: str, arguments: dict[str, Any], person: Person
+    ) -> tuple[dict[str, Any], list[str], Answer | None]:
+        """Return a request as the site's script leaves it, what the user is told, and the answer if it is refused."""
+        try:
+            changed, said = self._filter.filtered(
+                self.engine, self._history.configuration.texts, call, arguments, person
+            )
+            if changed is not arguments:
+                check_arguments(call, changed)  # a script makes what it likes
+            return changed, said, None
+        except Refusal as refusal:
+            return arguments, [], {"refused": [refusal.number, refusal.text]}
+        except Malformed as error:
+            self.trouble.malformed(call, person, error)
+            return arguments, [], {"refused": [BAD_NUMBER, BAD_REQUEST]}
+        except ConfigError as error:  # Lua is not there any more
+            print(f"job_submit/lua: error: {error}", flush=True)
+        except Exception as error:
+            self.trouble.broke(call, person, error)
+        return arguments, [], {"refused": list(UNSPECIFIED)}
 
     def _note_people(self) -> None:
         """Have it in the journal which uids users got."""

@@ -283,6 +283,7 @@ def test_options_that_cannot_be(tmp_path: Path, options: dict[str, Any], message
         ("time,watts\n0,10\n0,20\n", "budget.csv:3: time: 0 is not after 0"),
         ("time,watts\n0,ten\n", "budget.csv:2: watts: 'ten' (expected watts: 30 or 30.5W)"),
         ("time,watts\nsoon,10\n", "budget.csv:2: time"),
+        (f"time,watts\n0,{'9' * 140_000}\n", "--power-budget: field larger than field limit"),
     ],
 )
 def test_budgets_that_cannot_be(tmp_path: Path, text: str, message: str) -> None:

@@ -63,7 +63,8 @@ def test_the_first_row_counts_before_it_and_the_last_after(tmp_path: Path) -> No
         ("time,g_per_kwh\n0,-1\n", "'-1'"), ("time,g_per_kwh\n5,1\n5,1\n", ":3: time: 5 is not after 5"),
         ("time,g_per_kwh\n0,1,2\n", "too many cells"), ("time,g_per_kwh\nsoon,1\n", ":2: time"),
         ("time,g_per_kwh,time\n0,1,0\n", "columns time"), ("time,g_per_kwh\n0,1e999\n", "'1e999'"),
-        ("time,g_per_kwh\n0\n", ":2: g_per_kwh: ''"),
+        ("time,g_per_kwh\n0\n", ":2: g_per_kwh: ''"), ("x" * 140_000, "--carbon: field larger"),
+        (f"time,g_per_kwh\n0,{'9' * 140_000}\n", "--carbon: field larger"),
     ],
 )  # fmt: skip
 def test_files_that_are_none(text: str, message: str, tmp_path: Path) -> None:
