@@ -13,8 +13,9 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from slurmsim.metrics.columns import IntArray, nullable
+from slurmsim.metrics.columns import IntArray
 from slurmsim.metrics.utilization import Interval, StepSeries
+from slurmsim.trace.columns import NULL
 from slurmsim.trace.reader import Trace
 
 
@@ -22,9 +23,8 @@ def of_trace(trace: Trace, gpus: int) -> dict[str, float]:
     """Return both shares of a run on a cluster with so many GPUs; nothing without GPUs or where no job ended."""
     if gpus < 1:
         return {}
-    table = trace.read("jobs", ("submit", "eligible", "start", "end", "req_gpus"))
-    submit, asked = (np.asarray(table[name], np.int64) for name in ("submit", "req_gpus"))
-    (eligible, can), (start, ran), (end, ended) = (nullable(table[name]) for name in ("eligible", "start", "end"))
+    submit, asked, eligible, start, end = trace.ints("jobs", "submit", "req_gpus", "eligible", "start", "end")
+    can, ran, ended = (times != NULL for times in (eligible, start, end))
     if not ended.any():
         return {}
     over = Interval(int(submit.min()), int(end[ended].max()))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 import statistics
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -198,3 +201,17 @@ def test_runs_that_ended_in_a_requeue_are_added_up():
     found = summarize(one, cpus=4, requeued=lost)
     assert (found["requeues"], found["requeued_cpu_s"]) == (2, 2 * 10 + 3 * 20)
     assert found["mean_wait_s"] == 60 and found["jobs"] == 1
+
+
+def test_a_run_with_gpus_loads_no_pandas(tmp_path):
+    """It takes half a second; `slurmsim.trace.columns` does without."""
+    code = (
+        "import sys, slurmsim\n"
+        "slurmsim.run('sample.parquet', conf='sample.conf', jobs=40, out=sys.argv[1], report=False)\n"
+        "print('pandas' in sys.modules)\n"
+    )
+    samples = Path(__file__).parents[3] / "workloads" / "samples"
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "o")], capture_output=True, text=True, cwd=samples
+    )
+    assert done.stdout.strip() == "False", done.stderr
