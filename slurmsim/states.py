@@ -33,6 +33,7 @@ COMPACT: dict[str, str] = {
     "TIMEOUT": "TO", "NODE_FAIL": "NF", "PREEMPTED": "PR", "BOOT_FAIL": "BF", "DEADLINE": "DL",
     "OUT_OF_MEMORY": "OOM",
 }  # fmt: skip
+"""State -> squeue's %t, in the order of Slurm's numbers for states, which begin at 0."""
 # Words of records, never of a job the controller knows: of a run that ended in a requeue, as Slurm's accounting calls
 # it; and of a submission that was refused, of which Slurm keeps no record at all.
 REQUEUED: Final = "REQUEUED"

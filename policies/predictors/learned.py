@@ -4,10 +4,9 @@ What is known of a job when it comes into the queue: its limit and amounts, the 
 its user that had ended by then: how many they were, the last two run times and the mean of all. Then the run time of
 the last job of the same name, and the part of its limit that the last job used.
 
-The model predicts which part of its limit a job
-runs, and a job weighs as much as its limit: so the loss is that of seconds. The median is for plans, the first and the
-last tenth are for `estimate`. It learns from what was known when each job came, so
-nothing of a job itself or of later ones.
+The model predicts which part of its limit a job runs, and a job weighs as much as its limit: so the loss is that of
+seconds. The median is for plans, the first and the last tenth are for `estimate`. The model learns from what was known
+when each job came: nothing of the job's own end, and nothing of later jobs.
 
 The model is made anew when a tenth more jobs have ended than at the last time, from `LEAST` to `MOST_NEW` of them, out
 of the last `WINDOW`. Before, and for users and names without history, trees go by limits and amounts. Until `LEAST`

@@ -25,8 +25,8 @@ from slurmsim.toml_file import beside
 _STATUS_ORDER = (Status.NOT_MODELLED, Status.HONOURED, Status.HARMLESS)
 
 DESCRIPTION = """Read a slurm.conf as a new cluster would and say what counts. With --from and --to: say what an
-upgrade of Slurm changes for it and for who types commands, the worst first. Exit code: 0, with errors 2, 1 where the
-newer release refuses the configuration or the script."""
+upgrade of Slurm changes for it and for those who type commands, the worst first. Exit code: 0, with errors 2, 1 where
+the newer release refuses the configuration or the script."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

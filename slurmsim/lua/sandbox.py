@@ -94,7 +94,7 @@ class Sandbox:
             It is no Lua, it fails, or it uses what there is not here, which is named.
         """
         for line, name in missing(text):
-            raise ConfigError(f"{name} is not there for scripts of slurmctld here", file=file, line=line, field=name,
+            raise ConfigError(f"a script of slurmctld has no {name} here", file=file, line=line, field=name,
                               expected="what Slurm's interface gives")  # fmt: skip
         if text.startswith("\x1b"):
             raise ConfigError("is compiled", file=file, field="job_submit.lua", expected="a text")

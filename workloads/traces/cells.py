@@ -11,6 +11,7 @@ from math import ceil, isfinite
 from typing import Any
 
 from slurmsim.numerals import is_number
+from slurmsim.states import COMPACT
 
 EMPTY = {"", "nan", "none", "null", "na", "\\n"}
 MOST = 1 << 53  # a number beyond which floats are not whole
@@ -18,13 +19,9 @@ LONGEST = 1000  # characters of a name
 _ZONES = {"PST": "-0800", "PDT": "-0700", "UTC": "+0000", "GMT": "+0000"}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?: ?(?:Z|[+-]\d\d:?\d\d|[A-Z]{3}))?")
 _STATES = {
-    "pass": "COMPLETED", "killed": "CANCELLED", "failed": "FAILED", "completed": "COMPLETED", "cancelled": "CANCELLED",
-    "canceled": "CANCELLED", "timeout": "TIMEOUT", "node_fail": "NODE_FAIL", "out_of_memory": "OUT_OF_MEMORY",
-    "preempted": "PREEMPTED", "boot_fail": "BOOT_FAIL", "deadline": "DEADLINE", "terminated": "COMPLETED",
-    "succeeded": "COMPLETED", "interrupted": "CANCELLED", "waiting": "PENDING", "running": "RUNNING",
-    "pending": "PENDING", "suspended": "SUSPENDED", "1": "RUNNING", "2": "SUSPENDED", "3": "COMPLETED",
-    "4": "CANCELLED", "5": "FAILED", "6": "TIMEOUT", "7": "NODE_FAIL", "8": "PREEMPTED", "9": "BOOT_FAIL",
-    "10": "DEADLINE", "11": "OUT_OF_MEMORY", "0": "PENDING",
+    **{str(number): state for number, state in enumerate(COMPACT)}, **{state.lower(): state for state in COMPACT},
+    "pass": "COMPLETED", "killed": "CANCELLED", "canceled": "CANCELLED", "terminated": "COMPLETED",
+    "succeeded": "COMPLETED", "interrupted": "CANCELLED", "waiting": "PENDING",
 }  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from slurmsim.errors import WorkloadError
+from slurmsim.states import FINAL_STATES
 from slurmsim.workload import QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.options import Option, check_options
 from slurmsim_workloads.traces import cells, sources
@@ -31,8 +32,6 @@ OPTIONS = (
 )
 _INTS = ("submit", "run_time", "time_limit", "nodes", "tasks", "mem_per_node", "log_start", "log_end")
 _TEXTS = ("user", "account", "partition", "qos", "name", "gpus", "outcome", "log_state")
-_RAN = ("COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "BOOT_FAIL",
-        "DEADLINE")  # fmt: skip
 
 
 class TraceFormat:
@@ -107,7 +106,7 @@ class _Jobs:
     def _settle(self, row: Row, place: str) -> str:
         """Fill in what follows from other cells; return why the record is dropped, or nothing."""
         state = row.get("state", "")
-        if state and state not in _RAN and not (self.trace.deleted and "start" in row and "end" in row):
+        if state and state not in FINAL_STATES and not (self.trace.deleted and "start" in row and "end" in row):
             return f"still {state} when the log ends"
         if "run" not in row and "start" in row and "end" in row:
             row["run"] = row["end"] - row["start"]
@@ -160,7 +159,7 @@ class _Jobs:
         told["partition"] = row.get("partition", "") if options["partitions"] == "yes" else ""
         told["gpus"] = "" if options["gpus"] == "no" else self._gpus(row)
         told["outcome"] = state if state in ("FAILED", "NODE_FAIL", "OUT_OF_MEMORY") else ""
-        told["log_state"] = state if state in _RAN else ""
+        told["log_state"] = state if state in FINAL_STATES else ""
         for name, text in told.items():
             self.texts[name].append(text)
 

@@ -15,14 +15,12 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.requests.jobs.ids import records_of
 from slurmsim.slurmctld.requests.jobs.rights import is_stranger
-from slurmsim.states import JobState
+from slurmsim.states import COMPACT
 
 if TYPE_CHECKING:
     from slurmsim.lua.job_submit import Caller, JobSubmit, Verdict
 
-_STATES = (JobState.PENDING, JobState.RUNNING, JobState.SUSPENDED, JobState.COMPLETED, JobState.CANCELLED,
-           JobState.FAILED, JobState.TIMEOUT, JobState.NODE_FAIL, JobState.PREEMPTED, "BOOT_FAIL", JobState.DEADLINE,
-           JobState.OUT_OF_MEMORY)  # fmt: skip
+_STATES = tuple(COMPACT)  # by Slurm's number
 _JOB = (
     "account", "admin_comment", "array_job_id", "array_task_id", "batch_host", "comment", "end_time", "extra",
     "features", "group_id", "job_id", "licenses", "max_cpus", "max_nodes", "name", "nice", "nodes", "num_cpus",
