@@ -98,6 +98,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "The tasks of a step that only has CPUs per task are counted by slurmctld, so their distribution is `block`.",
         OTHERWISE,
     ),
+    "stepmgr": Change(
+        "24.05", _SUBMITTING, "`--stepmgr` and SlurmctldParameters=enable_stepmgr: `scontrol show job` tells of it."
+    ),
     "job_cpus_compared": Change(
         "24.11", "srun", "A `--cpus-per-task` of a step that is more than that of its job is told."
     ),

@@ -114,16 +114,32 @@ def without(text: str, names: Sequence[str]) -> str:
     return _EMPTY_ENTRY.sub("", "".join(lines))
 
 
-def recounted(told: str, names: Sequence[str]) -> str:
-    """Return a table in which tests that failed pass; what else has changed since it was made is not in it."""
-    counts = Counter(name.split("_")[1] for name in names)
-    counts["**all**"] = len(names)
+def ended(entries: Sequence[Entry], results: Results) -> list[str]:
+    """Return the modules, as the list has them, that counted as one fail and have come to their end now."""
+    failing = {test for entry in entries if entry.end == "fails" for test in entry.tests}
+    whole = {f"{module}::module" for module, ones in results.items() if all(one["test"] != "module" for one in ones)}
+    return sorted(failing & whole)
+
+
+def recounted(told: str, names: Sequence[str], modules: Sequence[str] = (), results: Results | None = None) -> str:
+    """Return a table in which tests that failed pass, and modules that came to no end are counted by their tests.
+
+    What else has changed since it was made is not in it.
+    """
+    passes, fails = Counter(name.split("_")[1] for name in names), Counter(name.split("_")[1] for name in names)
+    for name in modules:
+        ones = [one["outcome"] for one in (results or {})[name.partition("::")[0]]]
+        good = sum(outcome in ("passed", "xfailed") for outcome in ones)
+        passes[name.split("_")[1]] += good
+        fails[name.split("_")[1]] += 1 + good - len(ones)
+    passes["**all**"], fails["**all**"] = passes.total(), fails.total()
     lines = told.splitlines()
     for at, line in enumerate(lines):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        more = counts[cells[0].split(" ")[0]]
-        if more:
-            cells[2:4] = [str(int(cells[2]) + more), str(int(cells[3]) - more)]
+        family = cells[0].split(" ")[0]
+        if passes[family] or fails[family]:
+            more, fewer = passes[family], fails[family]
+            cells[1:4] = [str(int(cells[1]) + more - fewer), str(int(cells[2]) + more), str(int(cells[3]) - fewer)]
             lines[at] = f"| {' | '.join(cells)} |"
     return "\n".join(lines) + "\n"
 

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.upstream.outcomes import LIST, moved, read, recounted, surprises, table, without
+from tests.upstream.outcomes import LIST, ended, moved, read, recounted, surprises, table, without
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
@@ -44,11 +44,11 @@ def main() -> int:
     if args.readme:
         README.write_text(put(README.read_text("utf-8"), found), "utf-8")
     if args.moved:
-        names = moved(entries, results)
-        LIST.write_text(without(LIST.read_text("utf-8"), names), "utf-8")
+        names, modules = moved(entries, results), ended(entries, results)
+        LIST.write_text(without(LIST.read_text("utf-8"), [*names, *modules]), "utf-8")
         text = README.read_text("utf-8")
         there = text.partition(BEGIN)[2].partition(END)[0]
-        README.write_text(put(text, recounted(there, names)), "utf-8")
+        README.write_text(put(text, recounted(there, names, modules, results)), "utf-8")
         print(f"{len(names)} tests left the list")
         entries = read()
     wrong = surprises(entries, results)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.upstream.outcomes import LIST, end_of, entry_of, moved, read, recounted, surprises, table, without
+from tests.upstream.outcomes import LIST, end_of, ended, entry_of, moved, read, recounted, surprises, table, without
 from tests.upstream.tell import README, put
 
 _LIST = """
@@ -73,6 +73,17 @@ def test_tests_that_pass_leave_the_list_and_are_counted(listed: Path) -> None:
     assert without(text, ["x", "z"]) == '[[fails]]\nreason = "b"\ntests = [\n    "y",\n]\n'
     told = "| family | tests | passes | fails |\n|---|--:|--:|--:|\n| 9 x | 6 | 2 | 2 |\n| **all** | 7 | 3 | 2 |\n"
     assert recounted(told, names).splitlines()[2:] == ["| 9 x | 6 | 3 | 1 |", "| **all** | 7 | 4 | 1 |"]
+
+
+def test_a_module_that_comes_to_its_end_is_counted_by_its_tests(listed: Path) -> None:
+    listed.write_text(_LIST.replace("test_9_2::test_c", "test_9_3::module"))
+    outcomes = ("passed", "failed", "passed")
+    results = {"test_9_3": [{"test": f"t::{k}", "outcome": outcome} for k, outcome in enumerate(outcomes)]}
+    assert ended(read(listed), results) == ["test_9_3::module"]
+    assert ended(read(listed), {"test_9_3": [{"test": "module", "outcome": "error"}]}) == []
+    told = "| family | tests | passes | fails |\n|---|--:|--:|--:|\n| 9 x | 6 | 2 | 2 |\n| **all** | 7 | 3 | 2 |\n"
+    counted = recounted(told, [], ["test_9_3::module"], results).splitlines()[2:]
+    assert counted == ["| 9 x | 8 | 4 | 2 |", "| **all** | 9 | 5 | 2 |"]
 
 
 def test_no_test_is_listed_twice(listed: Path) -> None:

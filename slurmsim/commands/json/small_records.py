@@ -21,13 +21,9 @@ def _resv_flags(told: str | None) -> list[str]:
     return [word.partition("=")[0] for word in words(told)]
 
 
-def _purge(told: str | None) -> Record:
-    """PURGE_COMP's time, seconds; five minutes stand where the flag does not."""
-    for word in words(told):
-        if word.startswith("PURGE_COMP="):
-            hours, minutes, seconds = (int(part) for part in word.partition("=")[2].split(":"))
-            return {"time": number(hours * 3600 + minutes * 60 + seconds)}
-    return {"time": number(300)}
+def _purge(seconds: int | None) -> Record:
+    """PURGE_COMP's time, which is kept without the flag, too."""
+    return {"time": number(seconds)}
 
 
 _KINDS = {
@@ -38,7 +34,7 @@ _COMPOSED = {
     "burst_buffer": (F("burst_buffer", always("")),),
     "core_specializations": (F("core_specializations", _specializations, "core_spec"),),
     "flags": (F("flags", _resv_flags, "flag_text"),),
-    "purge_completed": (F("purge_completed", _purge, "flag_text"),),
+    "purge_completed": (F("purge_completed", _purge, "purge_comp"),),
     "watts": (F("watts", always({}), last=44),),
 }  # fmt: skip
 RESERVATION = placed(records.RESERVATION, _KINDS, _COMPOSED)

@@ -219,9 +219,29 @@ def _ids_by_name(request: Request, name: str) -> str | None:
 # -- steps -----------------------------------------------------------------------------------------------------------
 
 
+def _moved_limit(session: Session, step: str, minutes: int) -> int | None:
+    """Return the limit of a step that is raised or lowered by so many minutes; None, and a word, where that fails."""
+    job, _, number = step.partition(".")
+    named = {"step_id": int(number)} if number.isdecimal() else {}
+    found: list[dict[str, Any]] = []
+    try:
+        found = session.load("steps", ["time_limit"], job_id=job, **named)
+    except FAILED_CALLS as error:
+        session.refuse(f"Could not load state information for StepId={step}: {text_of(error)}")
+    if not found:
+        session.code = 1
+        return None
+    limit = found[0]["time_limit"]
+    present = INFINITE if limit is None else int(limit)
+    if present + minutes < 0:
+        session.refuse(f"TimeLimit decrement larger than current time limit ({-minutes} > {present})")
+        return None
+    return (present + minutes) & INFINITE  # as 32 bits have it
+
+
 def update_step(session: Session, words: Words) -> str:
     """``update stepid=JOB.STEP timelimit=T``: the error, "" for none."""
-    step, limit = "", None
+    step, limit, sign = "", None, ""
     for word in words:
         tag, equals, value = word.partition("=")
         if not equals:
@@ -231,7 +251,7 @@ def update_step(session: Session, words: Words) -> str:
         if tag_matches(tag, "StepId", 4):
             step = value
         elif tag_matches(tag, "TimeLimit", 2):
-            limit = minutes_of(value.lstrip("+-"))
+            limit, sign = minutes_of(value.lstrip("+-")), value[:1]
             if limit is None:
                 session.refuse("Invalid TimeLimit value")
                 return ""
@@ -243,4 +263,8 @@ def update_step(session: Session, words: Words) -> str:
         session.fail("No changes specified")
         return ""
     job, _, number = step.partition(".")
+    if sign in ("+", "-"):
+        limit = _moved_limit(session, step, limit if sign == "+" else -limit)
+        if limit is None:
+            return ""
     return session.request("update_step", job_id=job, step_id=number or None, time_limit=limit)

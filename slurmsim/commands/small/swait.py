@@ -6,7 +6,6 @@ import time
 
 from slurmsim import sluid
 from slurmsim.commands.io import text_of
-from slurmsim.commands.text.cluster_facts import Cluster
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.option_reader import NO, REQUIRED, OptionError, Parser, options
 from slurmsim.commands.text.release import version_of
@@ -43,9 +42,8 @@ Help options:
 Exit status:
   0  no step runs any more, 1  the time is over, 2  something is wrong
 """
-_FIELDS = ("job_id", "array_job_id", "array_task_id", "job_state", "batch_host")
+_FIELDS = ("job_id", "array_job_id", "array_task_id", "job_state", "batch_host", "bitflags")
 _POLL_S = 0.2
-_SPECIAL = 0xFFFFFFF0  # numbers of batch, extern and interactive steps are higher
 _OVER, _WRONG = 1, 2
 
 
@@ -72,7 +70,21 @@ def run(argv: list[str], io: Io, sleep: Callable[[float], None] = time.sleep) ->
     word = next(iter(parser.rest), "") or io.environ.get("SLURM_JOB_SLUID") or io.environ.get("SLURM_JOB_ID") or ""
     if not word:
         raise _stop(io, "no job id given and SLURM_JOB_SLUID/SLURM_JOB_ID are not set")
+    manager = io.environ.get("SLURM_STEPMGR")
+    if manager and word == (io.environ.get("SLURM_JOB_SLUID") or io.environ.get("SLURM_JOB_ID")):
+        _reach(io, manager)
     return _wait(io, _job(io, word), timeout, sleep)
+
+
+def _reach(io: Io, manager: str) -> None:
+    """Refuse a step manager on a node that there is not. Raises Stop."""
+    try:
+        names = io.client.call("nodes", fields=["name"])["columns"]["name"]
+    except (Refusal, Unreachable):
+        return
+    if manager not in names:
+        _stop(io, "swait: subscribe RPC failed: Unspecified error")
+        raise _stop(io, f"subscribe to stepmgr {manager} failed: Unspecified error")
 
 
 def _stop(io: Io, text: str) -> Stop:
@@ -123,7 +135,7 @@ def _chosen(io: Io, rows: list[dict[str, Any]], label: str, word: str, task: str
     row = rows[0]
     if "PENDING" in str(row["job_state"]):
         raise _stop(io, f"{label} is still pending; swait does not wait for jobs to start")
-    if "enable_stepmgr" not in (Cluster(io).configured("SlurmctldParameters") or "").lower():
+    if "STEPMGR_ENABLED" not in row["bitflags"]:
         raise _stop(io, f"{label} does not have stepmgr enabled")
     if not any(word in str(row["job_state"]) for word in ("RUNNING", "SUSPENDED", "COMPLETING")):
         io.error("swait: error: swait: subscribe RPC failed: Invalid job id specified")
@@ -133,13 +145,15 @@ def _chosen(io: Io, rows: list[dict[str, Any]], label: str, word: str, task: str
 
 def _wait(io: Io, job: int, timeout: int | None, sleep: Callable[[float], None]) -> int:
     begin = time.monotonic()
+    after: dict[str, int] = {}
     while True:
         try:
-            steps = io.client.call("steps", job_id=str(job), fields=["step_id"])["columns"]["step_id"]
+            answer = io.client.call("steps_drained", job_id=job, **after)
         except (Refusal, Unreachable) as error:
             raise _stop(io, f"swait: subscribe RPC failed: {text_of(error)}") from None
-        if all(int(number) >= _SPECIAL for number in steps):
+        if answer["drained"]:
             return 0
+        after = {"after": answer["after"]}
         left = None if timeout is None else begin + timeout - time.monotonic()
         if left is not None and left <= 0:
             io.error(f"swait: error: timed out after {timeout} seconds")

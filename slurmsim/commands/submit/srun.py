@@ -15,7 +15,7 @@ from functools import partial
 
 from slurmsim.commands.io import text_of
 from slurmsim.commands.submit.allocating import NO_STATUS, AllocatingCall, Interrupted, NotReady, interruptible
-from slurmsim.commands.submit.steps import told
+from slurmsim.commands.submit.steps import apart, told
 from slurmsim.commands.submit.steps.components import shares
 from slurmsim.commands.submit.steps.cpu_binding import cpu_binding
 from slurmsim.commands.submit.steps.launch import Launch
@@ -69,6 +69,8 @@ class _Call(AllocatingCall):
             self._allocate() if own else self._existing(int(shown_id_of_task(self.io, str(self.chosen.get("job_id")))))
         )
         self.allocation.job_id = int(facts["job_id"])
+        if self.chosen.get("async"):
+            return self._submit(self.part, facts)
         lives: list[StepLife] = []
         status = NO_STATUS
         try:
@@ -84,6 +86,31 @@ class _Call(AllocatingCall):
             if own:
                 _insist(partial(self.io.client.call, "complete_job", job_id=facts["job_id"], status=status))
         return os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+
+    def _submit(self, part: Part, facts: dict[str, Any]) -> int:
+        """Make a step that is looked after apart from this srun; tell its number. Raises Stop."""
+        request = StepRequest(part, facts, self.say, self.error_code, own=False)
+        step = self._create({**request.build(), "async": True}, quietly=True)
+        name = f"{facts['job_id']}.{step['step_id']}"
+        if not self.chosen.get("quiet"):
+            self.io.out(f"{name}\n" if self.chosen.get("parsable") else f"Submitted step {name}\n")
+        apart.leave(self.io, partial(self._look_after, part, facts, step, request.distribution))
+        return 0
+
+    def _look_after(self, part: Part, facts: dict[str, Any], step: dict[str, Any], distribution: str | None) -> None:
+        """Run the tasks of an asynchronous step when it has its place, and report its end."""
+        place = apart.place(self.io, int(facts["job_id"]), int(step["step_id"]))
+        if place is None:
+            return
+        say, release = Messages(self.io, _NAME), self.cluster.release
+        say.level = 0
+        life = StepLife(self.io, say, part, facts, place, release, distribution=distribution, own=False)
+        try:
+            apart.direct_streams(part.chosen)
+            status = Launch(self.io, say, [life], None, apart=True).run()
+        except Stop:
+            status = apart.NOT_LAUNCHED
+        _insist(partial(life.report, status, self.io.client))
 
     def _compare_cpus(self, chosen: Chosen) -> None:
         """Tell if the step's tasks have more CPUs than those of the job, which a variable tells since 23.11."""
@@ -177,8 +204,8 @@ class _Call(AllocatingCall):
 
     # -- the step ---------------------------------------------------------------------------------------------------
 
-    def _create(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Make the step when there is room for it. Raises Stop."""
+    def _create(self, request: dict[str, Any], *, quietly: bool = False) -> dict[str, Any]:
+        """Make the step when there is room for it; `quietly`: do not tell that it was made. Raises Stop."""
         job_id, immediate = request["job_id"], self.chosen.get("immediate")
         try:
             return self.io.client.call("step_create", step=request)
@@ -215,7 +242,7 @@ class _Call(AllocatingCall):
                     raise Stop(self.error_code) from None
                 signal.sigtimedwait((), 1)
         patient.close()
-        if text == _PROLOG_RUNS:
+        if text == _PROLOG_RUNS or quietly:
             return step
         if not told and since(self.cluster.release, "steps_wait_unsaid"):
             self.say.verbose(f"Step completed in JobId={job_id}, retrying")

@@ -331,6 +331,7 @@ class UpdateReservation:
     qos: tuple[str, ...] | None = None
     allowed_partitions: tuple[str, ...] | None = None
     skip: bool = False  # a recurring one goes on to its next period
+    purge_comp_s: int | None = None
 
 
 @dataclass(slots=True)

@@ -61,6 +61,7 @@ def update(
         r.partition = r.partition or nodes_of.partition_for(state, allowed)
     r.start, r.end, r.nodes, r.flags, r.licenses = start, end, nodes, flags, licenses
     r.qos, r.allowed_partitions = qos, allowed
+    r.purge_comp_s = r.purge_comp_s if fact.purge_comp_s is None else fact.purge_comp_s
 
 
 def _nodes(

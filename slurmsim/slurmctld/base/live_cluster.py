@@ -92,7 +92,7 @@ class Accounting(Protocol):
 class Timers(Protocol):
     """What steps need of the instants that lie ahead (`slurmsim.slurmctld.processes.job_timers.JobTimers`)."""
 
-    def limit_step(self, live: LiveJob, step: Step, seconds: int) -> None:
+    def limit_step(self, live: LiveJob, step: Step) -> None:
         """Stop the step at the first scan after it has run for so long."""
 
     def kill_tasks_later(self, live: LiveJob, step: int | None) -> None:

@@ -139,6 +139,11 @@ class LiveJob:
         return [step for step in self.steps if step.end is None]
 
     @property
+    def placed_steps(self) -> list[Step]:
+        """Its steps that are not over and have their place."""
+        return [step for step in self.steps if step.end is None and not step.waits]
+
+    @property
     def expedited_flag(self) -> str:
         """The state that is shown in place of PENDING, of a job with an expedited requeue; "" for none."""
         if self.expedited != "held":

@@ -11,6 +11,7 @@ BATCH, EXTERN, INTERACTIVE = 0xFFFFFFFB, 0xFFFFFFFC, 0xFFFFFFFA
 """Numbers of the steps that have names; srun's count from 0."""
 NO_STATUS = 0xFFFFFFFE  # the wait status of a step with an unknown end
 NAMES = {BATCH: "batch", EXTERN: "extern", INTERACTIVE: "interactive"}
+WAITED = "waited"  # mark in `Step.asked` of an asynchronous step that had to wait for its place
 ENDED = (JobState.CANCELLED, JobState.TIMEOUT)  # jobs that were ended, with all their steps
 
 
@@ -29,7 +30,8 @@ class Step:
     memory: tuple[int, ...]
     run: int  # of which run of its job: `Job.restarts` then
     asked: Mapping[str, Any]  # the request it was made from; empty for a batch step
-    # ``RUNNING``, then ``COMPLETED``, ``FAILED`` or ``CANCELLED``; ``TIMEOUT`` from when its own limit was reached
+    # ``PENDING`` of an asynchronous step without a place; ``RUNNING``, then ``COMPLETED``, ``FAILED`` or ``CANCELLED``;
+    # ``TIMEOUT`` from when its own limit was reached
     state: str = JobState.RUNNING
     exit_code: int = 0  # a wait status, or `NO_STATUS`
     end: int | None = None
@@ -41,6 +43,11 @@ class Step:
         """``0``, ``0+1`` in one of several components in an ordinary job, or ``batch``."""
         tail = "" if self.het_comp is None else f"+{self.het_comp}"
         return NAMES.get(self.number, f"{self.number}{tail}")
+
+    @property
+    def waits(self) -> bool:
+        """True of an asynchronous step that has no place yet."""
+        return self.end is None and self.state == JobState.PENDING
 
     @property
     def het_comp(self) -> int | None:

@@ -14,7 +14,7 @@ from slurmsim.releases import row as of_release
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.live_job import task_list
-from slurmsim.slurmctld.base.step import BATCH, ENDED, EXTERN, NAMES, NO_STATUS, Step, derived_code, lost_script
+from slurmsim.slurmctld.base.step import BATCH, ENDED, EXTERN, NAMES, NO_STATUS, WAITED, Step, derived_code, lost_script
 from slurmsim.states import FINAL_STATES, JobState, Reason, is_held
 
 if TYPE_CHECKING:
@@ -227,8 +227,8 @@ def step_row(cluster: LiveCluster, record: JobRecord, step: Step) -> dict[str, A
     named = step.number in NAMES
     return {
         "step_id": step.number - (1 << 32) if named else step.number, "shown_id": step.text, "name": step.name,
-        "start": step.start, "end": step.end if over else record.end, "over": over, "state": state,
-        "exit_code": step.exit_code,
+        "start": 0 if step.asked.get(WAITED) else step.start,
+        "end": step.end if over else record.end, "over": over, "state": state, "exit_code": step.exit_code,
         "killed_by": step.cancelled_by, "nodes": step.node_list(cluster.controller.state.table.names),
         "killed_by_name": None if step.cancelled_by is None else cluster.people.by_uid(step.cancelled_by).name,
         "node_names": [cluster.controller.state.table.names[at] for at in step.nodes], "n_nodes": len(step.nodes),

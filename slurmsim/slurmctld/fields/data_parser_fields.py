@@ -83,7 +83,7 @@ def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
     table = cluster.controller.state.table
     alive = core.state in _RAN
     used: Counter[int] = Counter()
-    for step in row.job.running_steps if alive else ():
+    for step in row.job.placed_steps if alive else ():
         if step.asked:  # batch and extern steps use nothing
             used.update(dict(zip(step.nodes, step.cpus, strict=True)))
     found = []

@@ -14,6 +14,7 @@ from slurmsim.gres_words import told_per_task
 from slurmsim.hostlist import compress
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.step import lost_script
+from slurmsim.slurmctld.base.stepmgr import has_stepmgr
 from slurmsim.slurmctld.fields import sharing
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.gres_ids import gres_of, gres_totals
@@ -280,7 +281,8 @@ def _bit_flags(row: Row, cluster: LiveCluster) -> list[str]:
         found.append("KILL_INV_DEP" if kill else "NO_KILL_INV_DEP")
     words = (asked.get("gres_flags") or "").split(",")
     found += [flag for word, flag in _GRES_FLAGS.items() if word in words]
-    return found + [flag for key, flag in _BIT_FLAGS.items() if asked.get(key)]
+    found += [flag for key, flag in _BIT_FLAGS.items() if asked.get(key)]
+    return [*found, "STEPMGR_ENABLED"] if has_stepmgr(cluster, row.job) else found
 
 
 def _submit_line(row: Row, cluster: LiveCluster) -> str | None:

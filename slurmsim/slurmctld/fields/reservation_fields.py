@@ -106,6 +106,7 @@ RESERVATION_FIELDS: dict[str, ReservationGetter] = {
     "node_cnt": lambda r, c: r.nodes.bit_count(),
     "flags": lambda r, c: sorted(r.flags),
     "flag_text": _flag_text,
+    "purge_comp": lambda r, c: r.purge_comp_s,
     "core_cnt": lambda r, c: sum(_cores(r, c).values()),
     "core_spec": _core_lists,
     "features": lambda r, c: r.spec.features or None,

@@ -95,14 +95,17 @@ class JobTimers:
 
     # -- steps ------------------------------------------------------------------------------------------------------
 
-    def limit_step(self, live: LiveJob, step: Step, seconds: int) -> None:
-        """Stop the step at the first scan after it has run for so long."""
-        due = self._cluster.controller.state.time_limits.scan_after(self._cluster.now + seconds)
-        self._at(due, self._step_is_over_limit, live, step)
+    def limit_step(self, live: LiveJob, step: Step) -> None:
+        """Stop the step at the first scan after it has run for as long as it may."""
+        end = max(step.start + int(step.asked["time_limit"]) * 60, self._cluster.now)
+        self._at(self._cluster.controller.state.time_limits.scan_after(end), self._step_is_over_limit, live, step)
 
     def _step_is_over_limit(self, timer: Timer) -> None:
         live, step = timer.value
-        if step.end is None:
+        limit = int(step.asked["time_limit"])
+        # after an update another timer is set, or none
+        raised = limit >= steps.UNLIMITED or self._cluster.now < step.start + limit * 60
+        if step.end is None and step.state == JobState.RUNNING and not raised:
             step.state = JobState.TIMEOUT
             steps.post(self._cluster, live, {"kind": "end", "step": step.number, "why": "TIMEOUT"})
             self.kill_tasks_later(live, step.number)

@@ -24,6 +24,7 @@ from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH
+from slurmsim.slurmctld.base.stepmgr import has_stepmgr
 from slurmsim.slurmctld.base.submit_request import array_tasks
 from slurmsim.slurmctld.fields.gres_ids import gpu_devices
 from slurmsim.slurmctld.fields.network_address import network_address
@@ -340,6 +341,7 @@ class RealJobs:
             ),
             "spool": str(self.executor.spool), "folder": str(self.executor.folder.parent),
             "oom_kill_step": int(asked.get("oom_kill_step") or 0),
+            "stepmgr": self._node(core) if has_stepmgr(self.cluster, live) else None,
             "sluid": sluid.text(self.cluster.storage.first(live).db_index),
             "simulated": live.person.uid != self.cluster.owner,
         }  # fmt: skip

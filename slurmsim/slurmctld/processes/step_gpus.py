@@ -135,7 +135,7 @@ def short_of_gres(
         if not any(wanted):
             continue
         used = dict.fromkeys(place_of.values(), 0)
-        for step in live.running_steps:
+        for step in live.placed_steps:
             if step.asked and not step.asked.get("overlap") and place_of.keys() >= set(step.nodes):
                 there = [place_of[node] for node in step.nodes]
                 for place, count in zip(
@@ -170,7 +170,7 @@ def devices_of_step(
     found = []
     for node, count in zip(nodes, counts, strict=True):
         taken: set[int] = set()
-        for step in live.running_steps:
+        for step in live.placed_steps:
             if step.asked.get("devices") and node in step.nodes and not step.asked.get("overlap"):
                 taken.update(step.asked["devices"][step.nodes.index(node)])
         own = gpu_devices(live.core, node, cluster)

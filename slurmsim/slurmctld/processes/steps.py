@@ -20,10 +20,10 @@ from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.simulated import is_real
-from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, Step
+from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, WAITED, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.fields.network_address import network_addresses
-from slurmsim.slurmctld.processes import job_termination, node_programs
+from slurmsim.slurmctld.processes import async_steps, job_termination, node_programs
 from slurmsim.slurmctld.processes.step_gpus import (
     check_gres,
     devices_of_step,
@@ -57,6 +57,10 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
         "step_create": lambda a, person: create(cluster, a["step"], person, wait=bool(a.get("wait"))),
         "step_end": lambda arguments, person: end(cluster, arguments, person),
         "step_layout": lambda arguments, person: layout(cluster, arguments),
+        "step_begun": lambda arguments, person: begun(cluster, arguments, person),
+        "steps_drained": lambda arguments, person: async_steps.drained_since(
+            one(cluster, arguments["job_id"]), arguments
+        ),
         "steps": lambda arguments, person: listed(cluster, arguments),
     }
 
@@ -74,6 +78,8 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     live = one(cluster, asked["job_id"])
     core = live.core
     members = _members(cluster, live, person)
+    if asked.get("async"):
+        async_steps.check(cluster, live)
     names = [cluster.controller.state.table.names[i] for i in members]
     wanted = _with_places(asked, names)
     if int(asked["num_tasks"]) > len(members) * int(cluster.spec.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE):
@@ -81,17 +87,41 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     number = _number(cluster, live, asked)
     _check_task_tres(cluster, asked)
     check_gres(core, cluster.controller.state.table, asked, cluster.release)
+    step = async_steps.queued(number, cluster.now, members, core.restarts, asked)
     try:
-        place = _placed(cluster, live, asked, wanted)
+        _place(cluster, live, step, _placed(cluster, live, asked, wanted))
     except Refusal as refusal:
-        if refusal.text in (BUSY, PROLOG_RUNS) and wait:
-            return {"wait": [core.id], "until": None}
-        raise
-    step = Step(
-        number, str(asked.get("name") or ""), cluster.now, tuple(members[i] for i in place.nodes),
-        tuple(place.tasks), tuple(place.cpus), tuple(place.memory), core.restarts, dict(asked),
-    )  # fmt: skip
+        if refusal.text != BUSY or not asked.get("async"):
+            if refusal.text in (BUSY, PROLOG_RUNS) and wait:
+                return {"wait": [core.id], "until": None}
+            raise
+        step.asked = {**step.asked, WAITED: True}
     _counter(cluster, live).next_step = max(_counter(cluster, live).next_step, number + 1)
+    live.steps.append(step)
+    return {"step_id": step.number} if asked.get("async") else _launch_facts(cluster, live, step)
+
+
+def begun(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
+    """Wait for an asynchronous step to get its place: what its tasks need, or that it will not run. Raises Refusal."""
+    live = one(cluster, arguments["job_id"])
+    if person.uid != live.person.uid:
+        raise Refusal(DENIED, 2002)
+    number = int(arguments["step_id"])
+    step = next((s for s in live.running_steps if s.number == number and s.run == live.core.restarts), None)
+    if step is None:
+        return {"over": True}
+    if step.waits:
+        return {"wait": [live.core.id], "until": None}
+    return _launch_facts(cluster, live, step)
+
+
+def _place(cluster: LiveCluster, live: LiveJob, step: Step, place: Place) -> None:
+    """Let a step run from now on, with what it has at its place."""
+    core, asked = live.core, step.asked
+    assert core.alloc is not None
+    members = core.alloc.indices()
+    step.nodes, step.start, step.state = tuple(int(members[i]) for i in place.nodes), cluster.now, JobState.RUNNING
+    step.tasks, step.cpus, step.memory = tuple(place.tasks), tuple(place.cpus), tuple(place.memory)
     counts = gres_of_step(core, cluster.controller.state.table, asked, place.nodes, place.tasks, "gpu")
     devices = devices_of_step(cluster, live, step.nodes, counts)
     if any(devices):
@@ -99,18 +129,43 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     tres = tres_of_step(cluster, core, asked, place.nodes, place.tasks)
     if tres:
         step.asked = {**step.asked, "tres": tres}
-    live.steps.append(step)
     _limit(cluster, live, step)
-    ids = task_ids(place.tasks, str(asked.get("distribution") or "block"), int(asked.get("plane_size") or 0))
+
+
+def _wake(cluster: LiveCluster, live: LiveJob) -> None:
+    """Start the asynchronous steps for which there is room now, in order; one that can never run is over."""
+    for step in live.running_steps:
+        if not step.waits or live.core.state != JobState.RUNNING or step.run != live.core.restarts:
+            continue
+        assert live.core.alloc is not None
+        names = [cluster.controller.state.table.names[i] for i in live.core.alloc.indices().tolist()]
+        try:
+            _place(cluster, live, step, _placed(cluster, live, step.asked, _with_places(step.asked, names)))
+        except Refusal as refusal:
+            if refusal.text not in (BUSY, PROLOG_RUNS):
+                step.finish(cluster.now, NO_STATUS)
+
+
+def _launch_facts(cluster: LiveCluster, live: LiveJob, step: Step) -> dict[str, Any]:
+    """Return what is needed to run the tasks of a step that has its place."""
+    core, asked, table = live.core, step.asked, cluster.controller.state.table
+    assert core.alloc is not None
+    members = core.alloc.indices().tolist()
+    places, tasks = [members.index(node) for node in step.nodes], list(step.tasks)
+    ids = task_ids(tasks, str(asked.get("distribution") or "block"), int(asked.get("plane_size") or 0))
     if asked.get("task_nodes"):
-        ids = [[k for k, i in enumerate(wanted["arbitrary"]) if i == node] for node in place.nodes]
+        arbitrary = _with_places(asked, [table.names[i] for i in members])["arbitrary"]
+        ids = [[k for k, i in enumerate(arbitrary) if i == place] for place in places]
+    names = [table.names[i] for i in step.nodes]
     return {
-        "step_id": step.number, "nodes": [names[i] for i in place.nodes], "tasks": place.tasks, "task_ids": ids,
-        "cpus": place.cpus, "memory": place.memory, "node_list": step.node_list(cluster.controller.state.table.names),
+        "step_id": step.number, "nodes": names, "tasks": tasks, "task_ids": ids,
+        "cpus": list(step.cpus), "memory": list(step.memory), "node_list": step.node_list(table.names),
         "after": len(live.mail),
         "task_programs": [_program(cluster, name) for name in ("TaskProlog", "TaskEpilog")],
-        "network": network_addresses(cluster.spec, [names[i] for i in place.nodes]),
-        "gpus": counts, "devices": devices, "gpu_variables": [cluster.spec.nodes[i].gpu_variables for i in step.nodes],
+        "network": network_addresses(cluster.spec, names),
+        "gpus": gres_of_step(core, table, asked, places, tasks, "gpu"),
+        "devices": asked.get("devices") or [[] for _ in step.nodes],
+        "gpu_variables": [cluster.spec.nodes[i].gpu_variables for i in step.nodes],
         "gpu_uuids": [cluster.spec.nodes[i].gpu_uuids for i in step.nodes],
     }  # fmt: skip
 
@@ -209,7 +264,7 @@ def rooms(live: LiveJob, grain: Sequence[int]) -> list[Room]:
     nodes = [int(i) for i in alloc.indices()]
     found = [Room(c, m, grain[i]) for c, m, i in zip(cpus, memory, nodes, strict=True)]
     place = {i: k for k, i in enumerate(nodes)}
-    for step in live.running_steps:
+    for step in live.placed_steps:
         if not step.asked:
             continue
         for node, used, taken in zip(step.nodes, step.cpus, step.memory, strict=True):
@@ -223,12 +278,21 @@ def rooms(live: LiveJob, grain: Sequence[int]) -> list[Room]:
     return found
 
 
+def set_limit(cluster: LiveCluster, live: LiveJob, number: int | None, minutes: int) -> None:
+    """Give the running step with that number another time limit, or all of them; `UNLIMITED` and more are none."""
+    for step in live.placed_steps:
+        if step.asked and number in (None, step.number):
+            step.asked = {**step.asked, "time_limit": minutes}
+            _limit(cluster, live, step)
+    cluster.changed(live)
+
+
 def _limit(cluster: LiveCluster, live: LiveJob, step: Step) -> None:
     """Stop a step with a time limit of its own at the first scan after it."""
     limit = step.asked.get("time_limit")
     if not limit or int(limit) >= UNLIMITED:
         return
-    cluster.timers.limit_step(live, step, int(limit) * 60)
+    cluster.timers.limit_step(live, step)
 
 
 def end(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
@@ -243,6 +307,8 @@ def end(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> d
             step.finish(cluster.now, int(arguments["status"]))
             if live.over or live.core.restarts > step.run:
                 job_termination.look(cluster, live, step.run)
+    async_steps.note_drained(live)
+    _wake(cluster, live)
     cluster.changed(live)
     return {}
 
@@ -273,7 +339,9 @@ def over(cluster: LiveCluster, live: LiveJob, run: Job) -> None:
     for step in live.running_steps:
         if step.run != run.restarts:
             continue
-        if step.number == BATCH:
+        if step.waits:
+            step.finish(cluster.now, NO_STATUS)
+        elif step.number == BATCH:
             if ended_by_itself:
                 step.finish(cluster.now, status)
                 if run.state == JobState.OUT_OF_MEMORY:
@@ -319,7 +387,11 @@ def cancel(cluster: LiveCluster, jobs: Sequence[LiveJob], number: int, asked: in
             if step.number != number or not step.asked:
                 continue
             found = True
-            if asked in (None, signal.SIGKILL):
+            if step.waits:  # any signal is its end
+                step.finish(cluster.now, NO_STATUS)
+                async_steps.note_drained(live)
+                cluster.changed(live)
+            elif asked in (None, signal.SIGKILL):
                 step.cancelled_by = by
                 post(cluster, live, {"kind": "end", "step": number, "why": "CANCELLED"})
             else:
@@ -357,13 +429,15 @@ def layout(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _tres(cluster: LiveCluster, step: Step) -> str | None:
-    if not step.asked:
+    if not step.asked or step.waits:
         return None
     more = step.asked.get("tres") or {}
     return format_tres({"cpu": sum(step.cpus), "mem": sum(step.memory), "node": len(step.nodes), **more})
 
 
 def _run_time(cluster: LiveCluster, live: LiveJob, step: Step) -> int:
+    if step.waits:
+        return 0
     since = cluster.now if step.end is None else step.end
     return max(since - step.start, 0)
 
@@ -410,14 +484,14 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
     "num_nodes": lambda c, j, s: len(s.nodes),
     "num_tasks": lambda c, j, s: sum(s.tasks),
     "num_cpus": lambda c, j, s: sum(s.cpus),
-    "state": lambda c, j, s: JobState.RUNNING if s.end is None else str(s.state),
-    "start_time": lambda c, j, s: s.start,
+    "state": lambda c, j, s: JobState.RUNNING if s.end is None and not s.waits else str(s.state),
+    "start_time": lambda c, j, s: None if s.waits else s.start,
     "run_time": _run_time,
     "time_limit": _time_limit,
     "container": lambda c, j, s: None,
     "network": _asked("network"),
     "resv_ports": lambda c, j, s: None,
-    "task_dist": lambda c, j, s: s.asked.get("task_dist") if s.asked else None,
+    "task_dist": lambda c, j, s: "Unknown" if s.waits else s.asked.get("task_dist") if s.asked else None,
     "tres_alloc_str": lambda c, j, s: _tres(c, s),
     "srun_host": _asked("srun_host"),
     "srun_pid": _asked("srun_pid", 0),

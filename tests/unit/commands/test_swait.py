@@ -13,7 +13,7 @@ UNKNOWN = "swait: error: cannot load {}: Invalid job id specified\n"
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Scripts:
-    conf = f"{CONF}SlurmctldParameters=enable_stepmgr\n"
+    conf = f"{CONF}SlurmctldParameters=enable_stepmgr\nPrologFlags=Contain\n"
     made = Scripts(tmp_path_factory.mktemp("swait"), "26.05", conf)
     made.sbatch("-H")
     made.sbatch("--array=0-1")

@@ -185,6 +185,19 @@ class SrunBuilder(Builder):
             self._wrong("-r,--relative not allowed with -w,--nodelist or -x,--exclude.")
         if chosen.written("exclusive") and chosen.written("overlap"):
             self._wrong("--exclusive and --overlap are mutually exclusive")
+        self._check_async()
+
+    def _check_async(self) -> None:
+        """Refuse what does not go with a step that no srun waits for."""
+        chosen = self.chosen
+        if chosen.get("async") and chosen.get("pty"):
+            self._wrong("--async and --pty are mutually exclusive.")
+        if chosen.get("async") and chosen.get("immediate"):
+            self._wrong("--immediate and --async are mutually exclusive.")
+        if chosen.get("async") and (chosen.get("job_id") is None or chosen.get("no_allocate")):
+            self._wrong("--async is only valid for steps submitted within an existing job allocation.")
+        if chosen.get("parsable") and not chosen.get("async"):
+            self._wrong("--parsable requires --async.")
 
     def _arbitrary(self) -> None:
         if (self.chosen.get("distribution") or "").startswith("arbitrary") and self.chosen.get("req_nodes") is None:

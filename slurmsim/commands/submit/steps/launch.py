@@ -44,10 +44,14 @@ class Launch:
         The step in each of its components; in an ordinary allocation there is one.
     het_size
         How many components the allocation has; None for an ordinary one.
+    apart
+        True for a step that no srun waits for: what slurmstepd says goes where its first task's errors go.
     """
 
-    def __init__(self, io: Io, say: Messages, lives: Sequence[StepLife], het_size: int | None) -> None:
-        self.io, self.say, self.lives, self.het_size = io, say, lives, het_size
+    def __init__(
+        self, io: Io, say: Messages, lives: Sequence[StepLife], het_size: int | None, *, apart: bool = False
+    ) -> None:
+        self.io, self.say, self.lives, self.het_size, self._apart = io, say, lives, het_size, apart
         self.chosen = lives[0].chosen
         self._opened: dict[str, int] = {}
         self._cancelled = False
@@ -69,6 +73,9 @@ class Launch:
         self.io.stdout.flush()
         self.io.stderr.flush()
         tasks = [task for life in self.lives for task in life.tasks]
+        if self._apart:
+            errors = tasks[0].files[2]
+            os.dup2(errors if errors >= 0 else -2 - errors, 2)
         self.runner = Runner(
             tasks, self._finished, self._failed, self._signalled, self._lost, pty=bool(self.chosen.get("pty"))
         )

@@ -267,7 +267,7 @@ class _Reservations:
         self._tell(UpdateReservation(
             name, start, end, self._duration(asked, r), self._nodes(get("node_list"), r),
             None if not counts else sum(counts), users, accounts, self._licenses(get("licenses")), on, off, partition,
-            qos, allowed, skip,
+            qos, allowed, skip, None if get("purge_comp") is None else int(get("purge_comp")),
         ))  # fmt: skip
         kept = self.cluster.reservation_texts.setdefault(name, {})
         kept |= {key: asked[key] for key in ("comment", "max_start_delay") if asked.get(key) is not None}

@@ -13,8 +13,10 @@ from slurmsim.release_changes import since
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.simulated import behaviour_of
+from slurmsim.slurmctld.base.stepmgr import has_stepmgr
 from slurmsim.slurmctld.fields.job_details import says_requeue
 from slurmsim.slurmctld.fields.job_fields import tres_given
+from slurmsim.slurmctld.processes import steps
 from slurmsim.slurmctld.requests.jobs.change import NOT_SUPPORTED
 from slurmsim.slurmctld.requests.jobs.holds import hold_record
 from slurmsim.slurmctld.requests.jobs.ids import Record, for_each, records_of
@@ -86,8 +88,15 @@ class _Jobs:
         return for_each(self.cluster, named, lambda record: update(self.cluster, record, job, person))
 
     def update_step(self, arguments: Arguments, person: Person) -> Arguments:
-        """Refuse ``scontrol update stepid``: steps' limits are not kept."""
-        self._own(arguments, person)
+        """Carry out ``scontrol update stepid``: the time limit of one step of srun, or of all of them."""
+        live = self._own(arguments, person)
+        text, limit = str(arguments.get("step_id") or ""), arguments.get("time_limit")
+        number = int(text) if text.isdecimal() else None
+        if text and number is not None and all(step.number != number for step in live.running_steps):
+            if not has_stepmgr(self.cluster, live):
+                raise Refusal(INVALID_JOB, 2017)
+        elif limit and (number is not None or not text):
+            steps.set_limit(self.cluster, live, number, int(limit))
         return {}
 
     def _found(self, arguments: Arguments) -> LiveJob:

@@ -209,6 +209,8 @@ REQUESTS: dict[str, Shape] = {
     "step_create": _fields("step", step=STEP, wait=FLAG),
     "step_end": _fields("job_id", "step_id", "status", **_OWN_ID, step_id=_STEP_ID, status=NUMBER,
                         het_comp=NUMBER),
+    "step_begun": _fields("job_id", "step_id", **_OWN_ID, step_id=_STEP_ID),
+    "steps_drained": _fields("job_id", **_OWN_ID, after=NUMBER),
     "step_layout": _fields("job_id", "step_id", **_OWN_ID, step_id=_STEP_ID),
     "steps": _fields("fields", **_LOOK, **_JOB_ID, step_id=_STEP_ID),
     # looking

@@ -17,6 +17,7 @@ from slurmsim.releases import row
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.stepmgr import has_stepmgr
 from slurmsim.slurmctld.processes.real_jobs import working_cluster
 from slurmsim.slurmctld.processes.script_ends import name_signal
 from slurmsim.slurmctld.processes.steps import ALREADY_DONE, PENDING, one
@@ -209,6 +210,7 @@ def _of_one(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
         "kill_wait": int(cluster.spec.option("KillWait")), "release": cluster.release,
         "kill_on_bad_exit": int(cluster.spec.options.get("KillOnBadExit") or 0),
         "shared": live.asked.get("shared"), "booting": bool(_booting(cluster, live)),
+        "stepmgr": table.names[int(alloc.indices()[0])] if has_stepmgr(cluster, live) else None,
         "sluid": sluid.text(cluster.storage.first(live).db_index),
     }  # fmt: skip
 
