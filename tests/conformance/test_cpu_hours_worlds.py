@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from conformance_support import WORLDS, World, run
+from hypothesis import settings
 
 from slurmsim.states import FINAL_STATES
 from slurmsim.workload import TextColumn
 
+NIGHT = settings().max_examples > 100
 BASES = pytest.mark.parametrize("base", ["easy", "conservative", "backfill"])
 
 
@@ -32,6 +34,8 @@ def test_every_job_comes_to_its_end_under_a_tight_limit(
     world = of_three_users(make())
     jobs = run(world, f"cpu_hours:base={base},limit=0.02x", tmp_path).jobs_frame()
     assert len(jobs) == len(world.workload) and set(jobs["state"]) <= set(FINAL_STATES)
+    if not NIGHT:
+        return
     events = (tmp_path / "out/events.parquet").read_bytes()
     run(world, f"cpu_hours:base={base},limit=0.02x", tmp_path / "again")
     assert (tmp_path / "again/out/events.parquet").read_bytes() == events
@@ -44,7 +48,7 @@ def test_without_a_limit_the_jobs_are_the_base_schedulers_byte_for_byte(
 ) -> None:  # fmt: skip
     world = of_three_users(make())
     run(world, base, tmp_path / "base")
-    for limit in ("inf", "1e15"):
+    for limit in ("inf", "1e15") if NIGHT else ("1e15",):
         run(world, f"cpu_hours:base={base},limit={limit}", tmp_path / limit)
         for table in ("jobs.parquet", "requeued.parquet", "usage.parquet"):
             same = (tmp_path / "base/out" / table).read_bytes() == (tmp_path / limit / "out" / table).read_bytes()

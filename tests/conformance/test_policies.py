@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from conformance_support import WORLDS, World, run, stream_of_small_jobs
+from hypothesis import settings
 
 import slurmsim.core.scheduling.outside
 from slurmsim.errors import PolicyError
@@ -43,6 +44,7 @@ PREDICTING = ("easy:predictor=grudge", "conservative:predictor=grudge", "spf:pre
 worlds = pytest.mark.parametrize("make", WORLDS, ids=lambda make: make.__name__)
 
 
+NIGHT = settings().max_examples > 100
 OURS = [name for name in NAMES if name not in SOLVING and load_policy(name).__module__.startswith("slurmsim_policies.")]
 
 
@@ -81,6 +83,8 @@ def test_every_job_comes_to_its_end(
     cancelled = jobs[(jobs["state"] == "CANCELLED") & jobs["start"].isna()]
     assert set(cancelled["job_id"]) <= set(submissions.ints["job_id"][submissions.ints["cancel_at"] >= 0].tolist())
     assert jobs["start"].isna().sum() == len(cancelled)
+    if not (NIGHT or WORLDS.index(make) == NAMES.index(policy) % len(WORLDS)):
+        return  # by day each policy comes again in one of the worlds
     if policy in OURS:
         monkeypatch.setattr(slurmsim.core.scheduling.outside, "OURS", frozenset())
     run(world, policy, tmp_path / "second")

@@ -39,10 +39,16 @@ class TestScaled:
 """
 
 
-def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    command = [sys.executable, "-m", "pytest", "-p", "slurmsim.pytest_plugin", "-q", *words, "-o", "addopts="]
+def session(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run pytest in `folder`, which also has its temporary folders: it must not clear away those of this session."""
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(folder)}
+    environ["PYTEST_DEBUG_TEMPROOT"] = str(folder)
+    command = [sys.executable, "-m", "pytest", *words, "-o", "addopts="]
     return subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False)
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return session(folder, "-p", "slurmsim.pytest_plugin", "-q", *words)
 
 
 @pytest.mark.parametrize("words", [(), ("-p", "xdist", "-n", "2")], ids=["one by one", "in parallel"])
@@ -91,10 +97,7 @@ def test_another_plug_in_has_the_old_name(tmp_path: Path, order: tuple[str, str]
     (tmp_path / "other.py").write_text(OTHER)
     (tmp_path / "test_mine.py").write_text(BOTH)
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(tmp_path)}
-    plugins = [word for name in order for word in ("-p", name)]
-    command = [sys.executable, "-m", "pytest", *plugins, "-o", "addopts="]
-    done = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True, check=False)
+    done = session(tmp_path, *(word for name in order for word in ("-p", name)))
     assert done.returncode == 0, done.stdout + done.stderr
     assert "slurmsim: the fixture slurm is that of other; ours is slurmsim\n" in done.stdout
 

@@ -37,7 +37,7 @@ def parquet_of(folder: Path, **more: object) -> RunOptions:
 
 
 def test_the_setting_a_log_was_made_with_is_found(site: Path) -> None:
-    found = calibrate(parquet_of(site), families=["scheduler", "backfill"], replicates=3, top=3)
+    found = calibrate(parquet_of(site), families=["scheduler", "backfill"], replicates=2, top=2)
     assert found.causes is not None
     best = found.causes.tried[0]
     assert best.candidate.setting == "bf_max_job_test=10"

@@ -43,7 +43,7 @@ def told(predictor: Learned, log: list[Any], estimates: int = 0) -> list[Any]:
     return said
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_it_knows_nothing_of_the_future(seed: int) -> None:
     """Other run times of jobs that had not ended when the last ones came change nothing that was said before.
 
