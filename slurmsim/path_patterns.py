@@ -39,9 +39,21 @@ def expand_path(
     path: str, job: int, array: int | None, task: int | None, host: str | None, name: str, user: str, folder: str
 ) -> str:
     """Return `path` of a batch job as squeue shows it (--expand-patterns, 24.11 and later), absolute in `folder`."""
+    return expand_step_path(path, job, array, task, "batch", host, name, user, folder)
+
+
+def expand_step_path(
+    path: str, job: int, array: int | None, task: int | None, step: str, host: str | None, name: str, user: str,
+    folder: str,
+) -> str:  # fmt: skip
+    """Return `path` of the first task of a `step` (``0``, ``batch``) as squeue and scontrol show it.
+
+    >>> expand_step_path("out-%J.%t", 7, None, None, "0", "n1", "one", "alice", "/home/alice")
+    '/home/alice/out-7.0.0'
+    """
     values = {
         "A": str(array or job), "a": str(4294967294 if task is None else task), "b": str((task or 0) % 10),
-        "j": str(job), "n": "0", "t": "0", "J": f"{job}.batch", "N": (host or "").partition(".")[0], "s": "batch",
+        "j": str(job), "n": "0", "t": "0", "J": f"{job}.{step}", "N": (host or "").partition(".")[0], "s": step,
         "u": user, "x": name,
     }  # fmt: skip
     text = filled(path, values, NUMBERS - {"J"})

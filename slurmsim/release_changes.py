@@ -107,6 +107,19 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "gpus_override_those_of_nodes": Change(
         "24.11", "srun", "`--gpus` of a step overrides SLURM_GPUS_PER_NODE, which its job has put there."
     ),
+    "gpu_options_told_to_steps": Change(
+        "24.11", "srun", "Tasks see the options about GPUs in SLURM_GPUS, SLURM_CPUS_PER_GPU and their like.", OTHERWISE
+    ),
+    "no_sorted_memory": Change("26.05", _SUBMITTING, "`--mem-bind=sort` is refused.", REFUSED),
+    "matching_tasks_not_asked": Change(
+        "24.11",
+        "srun",
+        "`--ntasks-per-node` of a new allocation stays beside `-n`; it was ignored, with a warning, if they differed.",
+        OTHERWISE,
+    ),
+    "single_binding_told": Change(
+        "26.05", "srun", "Tasks see `--gpu-bind=single:2` in SLURMD_TRES_BIND, as they do other bindings.", OTHERWISE
+    ),
     "missing_gres_not_named": Change(
         "23.02", "srun", "Of GRES that a step wants and its job does not have the name is not told; it was."
     ),
@@ -464,6 +477,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "Of a job that waits OverSubscribe tells what it asks for, also after it was tried.",
     ),
     "container_ids": Change("23.02", "scontrol", "`show job` tells the id of a job's container."),
+    "files_of_steps": Change(
+        "25.05", "scontrol, squeue", "The files of a step's input and output are shown, those that srun was told."
+    ),
     "container_types": Change("26.05", "scontrol", "`show job` tells the kind of a job's container."),
     "memory_per_tres": Change("24.11", "scontrol", "`show job` has MinMemoryTRES for `--mem-per-gpu`."),
     "cpus_per_task_as_tres": Change("24.11", "scontrol", "`show job` tells `--cpus-per-task` in TresPerTask, too."),

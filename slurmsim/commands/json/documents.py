@@ -8,6 +8,7 @@ from __future__ import annotations
 from slurmsim.commands.json import versions
 from slurmsim.commands.json.versions import number
 from slurmsim.commands.text import array_text
+from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +89,17 @@ def licenses(client: Client, version: int) -> Record:
     return {"licenses": [versions.record(LICENSE, row, version) for row in told], "last_update": number(now)}
 
 
+def step_warnings(found: Record, release: str) -> list[Record]:
+    """Return the warnings about the steps `found`: newer releases write a number where one is of no array."""
+    if not since(release, "infinity_as_number"):
+        return []
+    text = "Dumping (0xfffffffe) as place holder for null"
+    whole = [one for one in found["steps"] if one["array"]["task_id"] == 0xFFFFFFFE]
+    return [{"description": text, "source": ""} for _ in whole]
+
+
 def steps(client: Client, version: int, **asked: Any) -> Record:
+    """Return the steps of all jobs, or those `asked` for."""
     from slurmsim.commands.json.small_records import STEP
 
     answer, found = _listed(client, "steps", STEP, version, **asked)

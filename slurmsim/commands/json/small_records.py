@@ -68,6 +68,21 @@ def _tres(
     return {"per": per, "allocation": text(allocation), "binding": text(bind), "frequency": text(frequency)}
 
 
+_FILES = {"stderr": "std_err", "stdin": "std_in", "stdout": "std_out"}
+_OF_FILES = ("step_id", "cwd", "job_id", "array_job_id", "array_task_id", "first_node", "name", "user_name")
+
+
+def _expanded(path: str | None, step: int, folder: str | None, *of: object) -> str:
+    """Return the file that the first task of a step reads or writes."""
+    if path is None:
+        return ""
+    from slurmsim.path_patterns import expand_step_path
+
+    job, array, task, host, name, user = of  # the last of _OF_FILES
+    called = str(STEP_NAMES.get(step, step))
+    return expand_step_path(path, job, array, task, called, host, name, user, folder or "")  # type: ignore[arg-type]
+
+
 STEP = (
     F("array", lambda job, task: {"job_id": job or 0, "task_id": 0xFFFFFFFE if task is None else task},
       "array_job_id", "array_task_id"),
@@ -82,8 +97,8 @@ STEP = (
     F("srun", lambda host, pid: {"host": text(host), "pid": pid or 0}, "srun_host", "srun_pid"),
     F("state", lambda state: [str(state)]), F("sluid", text, first=45),
     F("id", lambda job, step: f"{job}.{STEP_NAMES.get(step, step)}", "job_id", "step_id"),
-    *(F(key, always(""), first=43) for key in ("stderr", "stdin", "stdout", "stdin_expanded", "stdout_expanded",
-                                               "stderr_expanded")),
+    *(F(key, text, fact, first=43) for key, fact in _FILES.items()),
+    *(F(f"{key}_expanded", _expanded, _FILES[key], *_OF_FILES, first=43) for key in ("stdin", "stdout", "stderr")),
     F("submit_line", text), F("task", lambda told: {"distribution": told or "Unknown"}, "task_dist"),
     F("user", text, "user_name"),
 )  # fmt: skip

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     Shown = tuple[Record, list[Any]]
 _NONE_TEXT = "No nodes to dump"
-_PLACEHOLDER = {"description": "Dumping (0xfffffffe) as place holder for null", "source": ""}
 ANYWAY = frozenset({"assoc_mgr", "cache", "topology", "hostnames", "hostlist", "hostlistsorted"})
 """Entities that are shown as text whatever was asked for."""
 
@@ -110,8 +109,7 @@ def _steps(session: Session, value: str | None, version: int) -> Shown:
     wanted = parse_step(value)
     asked = {} if wanted.job is None else {"job_id": wanted.job, "step_id": wanted.step}
     found = documents.steps(session.io.client, version, show_all=session.all, **asked)
-    whole = [one for one in found["steps"] if one["array"]["task_id"] == 0xFFFFFFFE]
-    return found, [dict(_PLACEHOLDER) for _ in whole] if since(session.release, "infinity_as_number") else []
+    return found, documents.step_warnings(found, session.release)
 
 
 def _config(session: Session, value: str | None, version: int) -> Shown:

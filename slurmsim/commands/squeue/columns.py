@@ -212,7 +212,7 @@ COLUMNS: tuple[Column, ...] = (
     C("CLUSTER", "cluster", names=("cluster",)),
     C("COMMAND", "command", letter="o", names=("command",)),
     C("CONTAINERID", "container_id", names=("containerid",), since="23.02"),
-    C("CONTAINER_TYPE", "container_type", names=("containertype",), since="26.05"),
+    C("CONTAINERTYPE", "container_type", names=("containertype",), since="26.05"),
     C("CONTIGUOUS", "contiguous", render=_flag, letter="O", names=("contiguous",)),
     C("CORES_PER_SOCKET", "cores_per_socket", render=_or_star, letter="I", names=("cores",)),
     C("CORE_SPEC", "core_spec", "thread_spec",

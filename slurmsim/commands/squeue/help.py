@@ -39,9 +39,10 @@ StateCompact StdErr StdIn StdOut SubmitTime system_comment Threads TimeLeft Time
 tres-freq tres-per-job tres-per-socket tres-per-task UserId UserName Wait4Switch WCKey WorkDir
 """
 _STEP_NAMES = """
-ArrayJobId ArrayTaskId Cluster Container ContainerId CPUFreq cpus-per-tres JobId mem-per-tres Network Nodes NumCPUs
-NumTasks Partition ResvPorts StartTime StepId StepName StepState TimeLimit TimeUsed tres-bind tres-freq tres-per-job
-tres-per-socket tres-per-step tres-per-task UserId UserName
+ArrayJobId ArrayTaskId Cluster Container ContainerId ContainerType@26.05 CPUFreq cpus-per-tres JobId mem-per-tres
+Network Nodes NumCPUs NumTasks Partition ResvPorts StartTime StdErr@25.05 StdIn@25.05 StdOut@25.05 StepId StepName
+StepState TimeLimit TimeUsed tres-bind tres-freq tres-per-job tres-per-socket tres-per-step tres-per-task UserId
+UserName
 """
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
+    from slurmsim.commands.json.command import Dump
     from slurmsim.commands.squeue.options import Asked
     from slurmsim.commands.text.print_fields import Column, Layout, Table
 
@@ -84,8 +85,7 @@ def _dump(asked: Asked, wanted: Wanted, io: Io) -> int:
 
     dump = Dump(io, asked.release, asked.dump, asked.parser, ["squeue", *asked.argv])
     if asked.steps:
-        io.error(f"squeue: error: --steps with --{asked.dump} is not modelled")
-        return 1
+        return _dump_steps(asked, dump)
     fields = {*documents.job_fields(), *wanted.fields(), *job_rows.ALWAYS}
     try:
         answer = _load_jobs(asked, wanted, fields, io)
@@ -93,6 +93,20 @@ def _dump(asked: Asked, wanted: Wanted, io: Io) -> int:
         io.error(f"slurm_load_jobs error: {text_of(error)}")
         return 1
     dump.jobs(job_rows.choose_jobs(answer["columns"], answer["n"], wanted), answer["now"], answer["last_backfill"])
+    return 0
+
+
+def _dump_steps(asked: Asked, dump: Dump) -> int:
+    """``-s --json``: all steps, whatever else is asked."""
+    from slurmsim.commands.json import documents, frame
+
+    try:
+        found = documents.steps(dump.io.client, dump.version, show_all=asked.all)
+    except FAILED_CALLS as error:
+        dump.io.error(f"slurm_get_job_steps error: {text_of(error)}")
+        return 1
+    nameless = frame.no_tres(dump.io.client.call("hello"))
+    dump.write(found, nameless + documents.step_warnings(found, asked.release))
     return 0
 
 
@@ -285,7 +299,7 @@ def _print_steps(asked: Asked, wanted: Wanted, io: Io) -> int:
     for name in layout.unknown:
         io.error(f"squeue: error: Invalid job step format specification: {name}")
     dates = Dates(io.environ, answer["now"])
-    show = Show(answer["now"], dates, convert=asked.convert)
+    show = Show(answer["now"], dates, convert=asked.convert, expand=asked.expand)
     if not asked.no_header:
         io.out(print_fields.header(layout) + "\n")
     table = job_rows.choose_steps(answer["columns"], answer["n"], wanted)

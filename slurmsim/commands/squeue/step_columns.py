@@ -24,10 +24,25 @@ def step_id_text(_: Show, job: int, step: int, array: int | None, task: int | No
     return f"{of}.{SPECIAL_STEPS.get(step, str(step))}{tail}"
 
 
+def _path(show: Show, path: str | None, step: int, folder: str | None, *of: object) -> str:
+    """Return a file of a step as srun was told it, or filled in for its first task."""
+    if path is None or not show.expand:
+        return path or ""
+    from slurmsim.path_patterns import expand_step_path  # rarely needed
+
+    job, array, task, host, name, user = of
+    text = SPECIAL_STEPS.get(step, str(step))
+    return expand_step_path(path, job, array, task, text, host, name, user, folder or "")  # type: ignore[arg-type]
+
+
+_OF_PATH = (
+    "step_id", "cwd", "job_id", "array_job_id", "array_task_id", "first_node", "name", "user_name"
+)  # fmt: skip
 COLUMNS: tuple[Column, ...] = (
     C("CLUSTER", "cluster", names=("cluster",)),
     C("CONTAINER", "container", names=("container",)),
     C("CONTAINERID", "container_id", names=("containerid",), since="23.02"),
+    C("CONTAINERTYPE", "container", names=("containertype",), since="26.05"),
     C("TASKS", "num_tasks", letter="A", names=("numtasks", "numtask")),
     C("STEPID", "job_id", "step_id", "array_job_id", "array_task_id", "step_het_comp", render=step_id_text,
       letter="i", names=("stepid",)),
@@ -53,6 +68,9 @@ COLUMNS: tuple[Column, ...] = (
     C("CPU_FREQ", "cpu_freq_min", "cpu_freq_max", "cpu_freq_gov",
       render=lambda _, low, high, governor: f"{low or '0'}-{high or '0'}:{governor or '0'}", names=("cpufreq",)),
     C("RESERVED_PORTS", "resv_ports", names=("resvports",)),
+    C("STDERR", "std_err", *_OF_PATH, render=_path, names=("stderr",), since="25.05"),
+    C("STDIN", "std_in", *_OF_PATH, render=_path, names=("stdin",), since="25.05"),
+    C("STDOUT", "std_out", *_OF_PATH, render=_path, names=("stdout",), since="25.05"),
     C("STATE", "state", names=("stepstate",)),
     C("CPUS_PER_TRES", "cpus_per_tres", names=("cpus-per-tres",)),
     C("MEM_PER_TRES", "mem_per_tres", names=("mem-per-tres",)),

@@ -200,13 +200,15 @@ def lay_out(tasks: int, room: Sequence[int], plane: int = 1) -> list[int]:
 
     >>> lay_out(6, [3, 1, 1, 1]), lay_out(10, [4, 4, 4]), lay_out(5, [1, 1])
     ([3, 1, 1, 1], [4, 3, 3], [3, 2])
+    >>> lay_out(4, [3, 1], 2), lay_out(4, [1, 1], 2)
+    ([3, 1], [3, 1])
     """
     found = [0] * len(room)
     left, crowded = tasks, False
     while left:
         for k, most in enumerate(room):
             if left and (crowded or found[k] < most):
-                take = min(left, plane)
+                take = min(left, plane if crowded else min(plane, most - found[k]))
                 found[k] += take
                 left -= take
         crowded = crowded or all(n >= most for n, most in zip(found, room, strict=True))

@@ -17,6 +17,7 @@ from slurmsim.commands.submit.options.display import show_options
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.release import version_of
 from slurmsim.commands.text.values import Context
+from slurmsim.release_changes import since
 from slurmsim.releases import row
 
 TYPE_CHECKING = False
@@ -177,6 +178,21 @@ class SrunBuilder(Builder):
             self.say.error("--error/--input/--output are incompatible with --pty")
             raise Stop(self.error_code)
 
+    def _judge_tasks_per_node(self, per_node: int) -> None:
+        """Leave ``--ntasks-per-node`` out where ``-n`` and ``-N`` contradict it, or ``-n`` if that is older."""
+        chosen, sizes = self.chosen, self.sizes
+        words: str = row(_PER_NODE_IGNORED, self.release)
+        if not since(self.release, "matching_tasks_not_asked"):
+            if sizes.min_nodes and per_node != sizes.tasks // sizes.min_nodes:
+                if sizes.tasks > per_node:
+                    self.say.info(words.format(per_node=per_node, tasks=sizes.tasks, nodes=sizes.min_nodes))
+                chosen.reset("ntasks-per-node")
+        elif chosen.from_variable("ntasks") and not chosen.from_variable("nodes"):
+            sizes.tasks_set = False
+        elif chosen.get("job_id") is not None and 0 < sizes.max_nodes * per_node < sizes.tasks:
+            self.say.info(words.format(per_node=per_node, tasks=sizes.tasks, nodes=sizes.max_nodes))
+            chosen.reset("ntasks-per-node")
+
     def _check_step(self) -> None:
         chosen = self.chosen
         if chosen.get("exact") and chosen.get("whole"):
@@ -233,9 +249,5 @@ class SrunBuilder(Builder):
                 sizes.tasks_set = True
         elif sizes.nodes_set and sizes.tasks_set:
             self._fit_nodes()
-            per_node = chosen.get("ntasks_per_node")
-            if per_node is not None and sizes.min_nodes and per_node != sizes.tasks // sizes.min_nodes:
-                if sizes.tasks > per_node:
-                    words: str = row(_PER_NODE_IGNORED, self.release)
-                    self.say.info(words.format(per_node=per_node, tasks=sizes.tasks, nodes=sizes.min_nodes))
-                chosen.reset("ntasks-per-node")
+            if chosen.get("ntasks_per_node") is not None:
+                self._judge_tasks_per_node(int(chosen.get("ntasks_per_node")))

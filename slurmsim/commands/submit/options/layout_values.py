@@ -334,7 +334,7 @@ def memory_binding(text: str, option: str, context: Context) -> str:
     for word in _words(text, _is_number):
         lower = word.lower()
         name, _, listed = lower.replace("=", ":", 1).partition(":")
-        if lower in _MEM_FLAGS:
+        if lower in _MEM_FLAGS and not (lower.endswith("sort") and since(context.release, "no_sorted_memory")):
             flag, flags_value = _MEM_FLAGS[lower]
             flags[flag] = flags_value
         elif lower in ("no", "none", "rank", "local"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from slurmsim.gres_words import told_binding, told_per_task
+from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,3 +24,26 @@ def task_tres(chosen: Chosen) -> dict[str, str | None]:
         "tres_per_task": told_per_task(gres, release, chosen.get("cpus_per_task")),
         "tres_bind": chosen.get("tres_bind") or told_binding(chosen.get("gpu_bind"), gres, release),
     }
+
+
+def step_binding(chosen: Chosen) -> str | None:
+    """Return TresBind of a step; ``--ntasks-per-gpu`` binds each GPU's tasks to it."""
+    found = task_tres(chosen)["tres_bind"]
+    return slurmd_binding(chosen) if found is None and chosen.get("ntasks_per_gpu") is not None else found
+
+
+def slurmd_binding(chosen: Chosen) -> str | None:
+    """Return how slurmd is told to bind the tasks of a step to their GRES, None for not at all.
+
+    ``--ntasks-per-gpu`` and ``--gpus-per-task`` bind in every release, whatever TresBind shows.
+    """
+    release, bind = chosen.context.release, chosen.get("gpu_bind")
+    name = "gres/gpu" if since(release, "gres_with_slash") else "gpu"
+    if bind and bind.startswith("single:") and not since(release, "single_binding_told"):
+        return None
+    if bind:
+        return f"{name}:{bind}"
+    if chosen.get("ntasks_per_gpu") is not None:
+        return f"{name}:single:{chosen.get('ntasks_per_gpu')}"
+    found = chosen.get("tres_bind") or told_binding(None, asked_per_task(chosen), "24.11")
+    return found if found is None or name == "gres/gpu" else found.replace("gres/", "")

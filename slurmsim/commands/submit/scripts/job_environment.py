@@ -10,10 +10,10 @@ import os
 
 from slurmsim.commands.submit.launchers import launcher_variables
 from slurmsim.commands.submit.options.task_tres import task_tres
+from slurmsim.commands.submit.options.told_options import gpu_variables, memory_variables
 from slurmsim.commands.submit.scripts.batch_script import exported
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
-from slurmsim.releases import has
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,15 +21,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.submit.options.chosen_options import Chosen
 
 
-_FROM_OPTIONS: tuple[tuple[str, ...], ...] = (
-    ("SLURM_CPUS_PER_GPU", "cpus_per_gpu"),
-    ("SLURM_GPUS", "gpus"),
-    ("SLURM_GPU_BIND", "gpu_bind", "", "24.11"),
-    ("SLURM_GPU_FREQ", "gpu_freq"),
-    ("SLURM_GPUS_PER_NODE", "gpus_per_node"),
-    ("SLURM_GPUS_PER_SOCKET", "gpus_per_socket"),
-    ("SLURM_GPUS_PER_TASK", "gpus_per_task", "", "24.11"),
-    ("SLURM_MEM_PER_GPU", "mem_per_gpu"),
+_FROM_OPTIONS: tuple[tuple[str, str], ...] = (
     ("SLURM_CPUS_PER_TASK", "cpus_per_task"),
     ("SLURM_NTASKS_PER_CORE", "ntasks_per_core"),
     ("SLURM_NTASKS_PER_NODE", "ntasks_per_node"),
@@ -38,7 +30,7 @@ _FROM_OPTIONS: tuple[tuple[str, ...], ...] = (
     ("SLURM_DIST_PLANESIZE", "plane_size"),
     ("SLURM_OVERCOMMIT", "overcommit"),
 )
-"""Variable, option, first release that has it, first without it."""
+"""Variable and option."""
 _LIMITS = (
     "CPU", "FSIZE", "DATA", "STACK", "CORE", "RSS", "NPROC", "NOFILE", "MEMLOCK", "AS",
 )  # fmt: skip
@@ -96,10 +88,10 @@ def _additions(chosen: Chosen, host: str) -> dict[str, str]:
 
 def _sizes(builder: Builder) -> dict[str, str]:
     chosen = builder.chosen
-    found = {}
-    for name, field, *releases in _FROM_OPTIONS:
+    found = gpu_variables(chosen)
+    for name, field in _FROM_OPTIONS:
         value = chosen.get(field)
-        if value is not None and has(chosen.context.release, *(releases or ("",))):
+        if value is not None:
             found[name] = str(int(value) if value is True else value)
     if since(chosen.context.release, "gres_with_slash"):
         tres = task_tres(chosen)
@@ -114,11 +106,7 @@ def _sizes(builder: Builder) -> dict[str, str]:
         found["SLURM_DISTRIBUTION"] = str(chosen.get("distribution"))
     binding = chosen.get("mem_bind")
     if binding:
-        found["SLURM_MEM_BIND"] = binding
-        flags = binding.partition(":")[0].split(",")
-        found["SLURM_MEM_BIND_VERBOSE"] = "verbose" if "verbose" in flags else "quiet"
-        if "sort" in flags:
-            found["SLURM_MEM_BIND_SORT"] = "sort"
+        found |= memory_variables(binding)
     return found
 
 

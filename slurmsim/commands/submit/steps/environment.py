@@ -9,7 +9,8 @@ import os
 from itertools import groupby
 
 from slurmsim.commands.submit.launchers import launcher_variables
-from slurmsim.commands.submit.options.task_tres import task_tres
+from slurmsim.commands.submit.options.task_tres import slurmd_binding, step_binding, task_tres
+from slurmsim.commands.submit.options.told_options import salloc_variables, srun_variables
 from slurmsim.release_changes import since
 from slurmsim.releases import shown
 
@@ -96,6 +97,7 @@ SLURM_WORKING_CLUSTER working_cluster - 24.11
 SLURM_PRIO_PROCESS =0
 SLURM_UMASK umask
 SLURM_OOM_KILL_STEP =0 24.11
+SLURMD_TRES_BIND slurmd_binding
 SLURM_JOB_START_TIME start_time 24.11
 SLURM_JOB_END_TIME end_time 24.11
 SLURM_RESTART_COUNT restart_count
@@ -152,7 +154,8 @@ def allocation_environment(facts: Mapping[str, Any], part: Part, release: str) -
         **facts, **options, "n_nodes": count, "cpus_per_node": run_length(cpus), "n_tasks": tasks,
         "tasks_per_node": run_length(_spread(tasks if tasks is not None else sum(room), room)),
     }  # fmt: skip
-    return shown(_ALLOCATION, known, release)
+    known["mem_per_node"] = facts.get("mem_per_node") or None  # all memory of the nodes is not told
+    return shown(_ALLOCATION, known, release) | salloc_variables(part.chosen)
 
 
 def _spread(tasks: int, room: Sequence[int]) -> list[int]:
@@ -191,11 +194,12 @@ def step_environment(
         "n_nodes": len(facts["nodes"]), "cpus_per_node": run_length(facts["cpus"]), "distribution": distribution,
         "port": 32768 + os.getpid() % 28000, "label": 1 if chosen.get("label") else None, "step_job_name": name,
         "loudness": 3 + int(chosen.get("verbose", 0)) - int(chosen.get("quiet", 0)),
+        "tres_bind": step_binding(chosen), "slurmd_binding": slurmd_binding(chosen),
         "umask": f"{umask:04o}", "restart_count": facts.get("restarts") or None,
     }  # fmt: skip
     if chosen.get("preserve_env"):
         known = {**known, "step_tasks": found.get("SLURM_TASKS_PER_NODE", known["step_tasks"])}
-    added = {**shown(_STEP, known, release), **chosen.get("binding").variables()}
+    added = {**shown(_STEP, known, release), **chosen.get("binding").variables(), **srun_variables(chosen)}
     kept = {"SLURM_UMASK", *(_PRESERVED if chosen.get("preserve_env") else ())} & found.keys()
     added = {name: value for name, value in added.items() if name not in kept}
     found.update(added)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 
-from slurmsim.commands.submit.options.task_tres import asked_per_task, task_tres
+from slurmsim.commands.submit.options.task_tres import asked_per_task, step_binding
 from slurmsim.commands.text.messages import Stop
 from slurmsim.gres_counts import BAD_GRES, gres_items, kind_of
 from slurmsim.gres_words import told_per_task
@@ -77,6 +77,8 @@ class StepRequest:
             "plane_size": chosen.get("plane_size"),
             "name": self._name(), "srun_pid": os.getpid(), "srun_host": os.uname().nodename,
             "submit_line": self.part.request.get("submit_line"), "network": chosen.get("network"),
+            "std_in": chosen.get("std_in"), "std_err": chosen.get("std_err"), "std_out": chosen.get("std_out"),
+            "cwd": chosen.get("work_dir"),
         }  # fmt: skip
         if wanted and not self.own:
             found["node_list"] = compress(wanted)
@@ -121,7 +123,9 @@ class StepRequest:
                 self._fail("Job not submitted.")
 
     def _exclusive(self) -> bool:
-        return self.chosen.get("shared") == "exclusive" and not (self.own and not self.chosen.is_set("cpus-per-task"))
+        """Return True for ``--exclusive``: of an allocation of srun's own only where it says how many CPUs it wants."""
+        counted = self.chosen.is_set("cpus-per-task") or self.chosen.is_set("ntasks")
+        return self.chosen.get("shared") == "exclusive" and (counted or not self.own)
 
     def _tasks(self, count: int) -> int:
         if self.sizes.tasks_set:
@@ -190,8 +194,7 @@ class StepRequest:
 
     def _tres(self, found: dict[str, Any]) -> None:
         release = self.chosen.context.release
-        found["tres_per_step"] = f"cpu:{found['cpu_count']}"
-        found["tres_bind"] = task_tres(self.chosen)["tres_bind"]
+        found["tres_bind"] = step_binding(self.chosen)
         if self.chosen.get("gpu_freq"):
             found["tres_freq"] = f"gpu:{self.chosen.get('gpu_freq')}"
         found["tres_per_task"] = told_per_task(asked_per_task(self.chosen), release, self.chosen.get("cpus_per_task"))
@@ -201,6 +204,9 @@ class StepRequest:
         found["gpus"] = (
             ",".join(f"gpu:{item}" for item in str(self.chosen.get("gpus") or "").split(",") if item) or None
         )
+        asked = [f"cpu:{found['cpu_count']}"] if found["exact"] else []
+        asked += [f"gres:{gpu}" for gpu in (found["gpus"] or "").split(",") if gpu]
+        found["tres_per_step"] = ",".join(asked) or None
         for field, source in (("cpus_per_tres", "cpus_per_gpu"), ("mem_per_tres", "mem_per_gpu")):
             if self.chosen.get(source) is not None:
                 found[field] = f"gres:gpu:{self.chosen.get(source)}"

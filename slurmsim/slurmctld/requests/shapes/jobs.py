@@ -54,7 +54,7 @@ STEP = Fields(
         **dict.fromkeys(("node_list", "exc_nodes", "task_nodes"), LIST),
         **dict.fromkeys(("name", "srun_host", "network", "distribution", "task_dist", "tres_per_step", "tres_per_node",
                          "tres_per_task", "tres_per_socket", "gpus", "cpus_per_tres", "mem_per_tres",
-                         "tres_bind", "tres_freq"), Text(LINE)),
+                         "tres_bind", "tres_freq", "std_in", "std_err", "std_out", "cwd"), Text(LINE)),
     },
     frozenset({"job_id", "num_tasks", "cpu_count"}),
 )  # fmt: skip
