@@ -109,6 +109,15 @@ class SlurmBackfill(Policy):
         self._started = self._left_waiting = self._left_idle = self._left_marks = self._cut = False
         self.full_pass = max(_number(p, "sched_interval", 60), 1)
 
+    def go_on_from(self, last: int, now: int, *, waits: bool) -> None:
+        """Let slurmctld have made a cycle at `last`, which may be just after `now`: others come bf_interval apart.
+
+        `waits`: it found jobs that wait.
+        """
+        self.last_cycle = min(last, now)
+        behind = -(-(last - now) // self.interval) * self.interval if last > now and self.interval > 0 else 0
+        self._last_cycle, self._left_waiting = last - behind, waits
+
     def next_time(self, view: SlurmView, now: int, changed: bool) -> int | None:
         """bf_interval after the previous cycle, once something has changed since.
 

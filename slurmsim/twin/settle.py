@@ -25,6 +25,7 @@ from slurmsim.twin.twin import Twin
 
 _CYCLE = re.compile(r"Last cycle when: .*\((\d{1,18})\)", re.ASCII)
 _BOOT = re.compile(r"^BOOT_TIME\s*=\s*(\S+)", re.ASCII | re.MULTILINE)
+LATEST_ANSWER_S = 600  # so long after the first answer of a dump the last one may be
 TOLERANCE = 0.01  # share by which a priority may differ before it is told
 
 
@@ -133,8 +134,8 @@ def settle_cycles(engine: Engine, dump: Dump, moments: Moments) -> None:
     """Let backfill have come when sdiag says that it did last, and the priority thread since slurmctld began."""
     found = _CYCLE.search(dump.text("sdiag.txt"))
     policy = engine.controller.host.policy
-    if found and hasattr(policy, "last_cycle") and 0 < int(found[1]) <= engine.now:
-        policy.last_cycle = int(found[1])
+    if found and hasattr(policy, "go_on_from") and 0 < int(found[1]) <= engine.now + LATEST_ANSWER_S:
+        policy.go_on_from(int(found[1]), engine.now, waits=bool(engine.controller.state.queue.jobs))
     boot = _BOOT.search(dump.text("config.txt"))
     again = engine.controller.recalculation
     when = moments.read(boot[1], dump.path("config.txt"), 1, "BOOT_TIME") if boot else None

@@ -195,7 +195,7 @@ class Evaluator(Protocol):
 
 def choose(
     ask: Ask, nodes: list[int], cpus: list[int], weights: list[int], required: set[int],
-    order: list[int] | None = None, tree: Evaluator | None = None,
+    order: list[int] | None = None, tree: Evaluator | None = None, *, once: bool = False,
 ) -> dict[int, int] | None:  # fmt: skip
     """Return nodes and the CPUs taken from each, or None.
 
@@ -210,6 +210,8 @@ def choose(
         the best fit over consecutive nodes.
     tree
         Chooses instead, where there is no `order` or it comes first.
+    once
+        Make the first attempt only.
 
     Notes
     -----
@@ -223,7 +225,7 @@ def choose(
         return _attempt(ask, left, weight, required, order, tree)
 
     found = evaluate()
-    if found is not None or len(left) <= ask.min_nodes:
+    if once or found is not None or len(left) <= ask.min_nodes:
         return found
     extra = ask.gres.gpus if ask.gres is not None else {}
     biggest = max((left[node] + extra.get(node, 0) for node in left), default=0)

@@ -18,7 +18,7 @@ from slurmsim.bitmap import Bitmap, from_bools, from_indices
 from slurmsim.core.placement.best_fit import Evaluator, Segments
 from slurmsim.core.placement.constraints import Test, parse_constraint
 from slurmsim.core.placement.dealt_tasks import uncertain
-from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands, evenly, gpu_cpus
+from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands, evenly, gpu_cpus, guessed
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.node_sets import NodeSet, NodeSets
 from slurmsim.core.placement.whole_cores import charge, differ, most_used, placed
@@ -144,6 +144,18 @@ class CompiledRequest:
         self.cpus_when_empty: int | None = None
         self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
         self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
+
+    @property
+    def sure_gres(self) -> tuple[Demand, ...]:
+        """GRES asked for, without guesses."""
+        return self.gres
+
+    def guess(self, rules: ReleaseRules) -> GuessedRequest | None:
+        """Return the request that nodes are tried for first, each device with the CPUs of its tasks; None: no other."""
+        if not (self.gres and rules.guesses_cpus_of_gres) or self.whole or self.all_cores:
+            return None
+        gres = guessed(self.gres, self.n_tasks, self.cpus_per_task)
+        return GuessedRequest(self, gres) if gres else None
 
     # -- how much: limits, counts, memory, GRES -------------------------------------------------------------------
 
@@ -625,3 +637,22 @@ class CompiledRequest:
             return self.n_tasks or None
         one_each = self.n_tasks == self.min_nodes == self.asked.max_nodes
         return 1 if self.n_tasks and (self.n_tasks == 1 or one_each) else None
+
+
+class GuessedRequest(CompiledRequest):
+    """A request with a guess of the CPUs of its GRES, to try nodes for once."""
+
+    __slots__ = ("_sure",)
+
+    def __init__(self, true: CompiledRequest, gres: tuple[Demand, ...]) -> None:
+        for name in CompiledRequest.__slots__:
+            setattr(self, name, getattr(true, name))
+        self.gres, self._sure = gres, true.gres
+
+    @property
+    def sure_gres(self) -> tuple[Demand, ...]:
+        """GRES asked for, without guesses."""
+        return self._sure
+
+    def guess(self, rules: ReleaseRules) -> None:
+        """Return None: it is one."""

@@ -148,6 +148,27 @@ def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node
     return tuple(found)
 
 
+def guessed(wanted: tuple[Demand, ...], n_tasks: int, cpus_per_task: int) -> tuple[Demand, ...]:
+    """Return `wanted` with CPUs for GRES of a job, as many for each as its tasks make if they are spread evenly.
+
+    Nothing where they cannot be (_estimate_cpus_per_gres). Nodes are tried so first.
+    """
+    found = tuple([replace(d, cpus=each, reserved=True) if (each := _even(d, n_tasks, cpus_per_task)) else d
+                   for d in wanted])  # fmt: skip
+    return () if found == wanted else found
+
+
+def _even(demand: Demand, n_tasks: int, cpus_per_task: int) -> int:
+    """Return the CPUs of the tasks of each device, 0 where they are no whole number of them."""
+    count = demand.count
+    if demand.scope != "job" or demand.cpus or demand.task_cpus or not n_tasks or not count:
+        return 0
+    if not n_tasks % count:
+        return n_tasks // count * cpus_per_task
+    each = count // n_tasks
+    return 0 if count % n_tasks or cpus_per_task % each else cpus_per_task // each
+
+
 def agreed(request: ResourceRequest) -> ResourceRequest:
     """`request` with what follows from its GRES (`slurmsim.gres_counts`). Raises SubmitError where they contradict."""
     if not (request.gres or request.mem_per_gpu_mib or request.cpus_per_gpu or request.tasks_per_gpu):

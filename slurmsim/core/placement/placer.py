@@ -19,7 +19,8 @@ from slurmsim.core.placement.best_fit import (
     pick_equal,
     runs_mask,
 )
-from slurmsim.core.placement.compiled_request import CompiledRequest
+from slurmsim.core.placement.compiled_request import CompiledRequest, GuessedRequest
+from slurmsim.core.placement.counted_gres import CountedGres
 from slurmsim.core.placement.dealt_tasks import share_cpus, too_many
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import (
@@ -85,6 +86,8 @@ class Placer:
         self._counted: tuple[Bitmap, Bitmap, Bitmap, Bitmap, Bitmap, int] = (0, 0, 0, 0, 0, 0)
         # backfill plans the head of the queue on the same nodes cycle after cycle
         self._picked: dict[tuple[Bitmap, int, int], list[tuple[int, int]]] = {}
+        self._asks_ever = False  # `could_serve` asks, for which one node with enough GRES is enough
+        self.tried: dict[int, int] = {}  # by node, what one test of the future has found of GPUs there so far
 
     @property
     def takes_runs(self) -> bool:
@@ -113,8 +116,9 @@ class Placer:
         A job with more tasks than its CPUs can take passes: it waits for resources.
         """
         short, request.tasks_short = request.tasks_short, 0
+        self._asks_ever = True
         found = self.place(request, Supposed.empty(self.table), within)
-        request.tasks_short = short
+        request.tasks_short, self._asks_ever = short, False
         return found is not None
 
     def fits(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
@@ -235,8 +239,13 @@ class Placer:
         have = near = None
         if request.gres:
             have = usable_gres(request.gres, free.free_gres, idx, request.mem_gpu, free.free_mem[idx])
+            guess = request.guess(self.rules)
+            if guess is not None:
+                found = self.choose_among(guess, free, mask, busy, rough, later, bias)
+                if found is not None:
+                    return found
             any_gpus = request.exclusive and not (self.rules.first_node_serves and request.strict_one)
-            near = preference(request.gres, have, cpus, any_gpus)
+            near = preference(request.sure_gres, have, cpus, any_gpus)
             cpus, have = self.offer(request, idx, have, cpus)
         keep = cpus > 0
         if not keep.all():
@@ -249,7 +258,7 @@ class Placer:
     ) -> tuple[IntArray, IntArray]:
         """CPUs and GRES nodes `idx` can offer, `have` and `cpus` of which are free; arrays of shape (…, len(idx))."""
         grain = self.table.grain[idx]
-        others = request.min_nodes - 1 if self.rules.gpu_cpus_by_node else None
+        others = request.min_nodes - 1 if self.rules.gpu_cpus_by_node or isinstance(request, GuessedRequest) else None
         return offer(
             request.gres, have, cpus, request.cpus_per_task, request.most_tasks, grain, request.exclusive, others,
             request.sure_tasks,
@@ -390,7 +399,7 @@ class Placer:
         ask = Ask(
             min_nodes, max(request.target_nodes, min_nodes), max_nodes, request.min_cpus,
             request.whole or request.all_cores, request.least_given, cores, request.contiguous, request.floor,
-            request.strict_one, None, gpu_cpus(request.gres, None), gpu_cpus(request.gres, request.min_nodes),
+            request.strict_one, None, gpu_cpus(request.sure_gres, None), gpu_cpus(request.sure_gres, request.min_nodes),
         )  # fmt: skip
         ask.segments = request.segments
         return ask
@@ -420,7 +429,7 @@ class Placer:
                 return None
             required = found
         if self.rules.first_node_serves and ask.max_nodes == 1:
-            taken = self._take_first(request, ask, idx, cpus, weights, required)
+            taken = self._take_first(request, ask, idx, cpus, weights, required, later)
         elif request.contiguous and self.table.unit == "node":
             taken = self._take_lightest(request, ask, idx, cpus, weights, required, later)
         else:
@@ -439,15 +448,31 @@ class Placer:
         return self._allocation(request, free, nodes, [taken[n] for n in nodes], offered)
 
     def _take_first(
-        self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
-    ) -> dict[int, int] | None:
-        """As `_take`, the first of the lightest nodes that serves alone."""
+        self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray,
+        required: set[int], later: bool,
+    ) -> dict[int, int] | None:  # fmt: skip
+        """As `_take`, the first of the lightest nodes that serves alone.
+
+        GRES of a job or its tasks are counted over all nodes tried (gres_sched_test), and the node that completes the
+        count is taken. Where that node alone has too few the job finds no place, though another one has enough
+        (gres_select_filter_select_and_set). A test of the future tries nodes that it has tried before behind others.
+        """
+        counts = CountedGres(ask.gres)
+        known = self.tried if later and ask.gres is not None else {}
+        near = weights % (NEAR + 1)
+        if ask.gres is not None:  # nodes are in order before it is known how many GPUs are near
+            weights = weights - near + np.array([known.get(node, 0) for node in idx.tolist()], np.int64)
         for k in np.lexsort((idx, weights)):
-            if cpus[k] >= ask.min_cpus:
-                one = slice(k, k + 1)
-                taken = self._take(request, ask, idx[one], cpus[one], weights[one], required, False)
-                if taken is not None:
-                    return taken
+            known[int(idx[k])] = int(near[k])
+            if required and int(idx[k]) not in required:
+                continue
+            complete, alone = counts.add(int(idx[k]), int(cpus[k]))
+            if not (alone if self._asks_ever else complete) or cpus[k] < ask.min_cpus:
+                continue
+            one = slice(k, k + 1)
+            taken = self._take(request, ask, idx[one], cpus[one], weights[one], required, False)
+            if taken is not None or not alone:
+                return taken
         return None
 
     def _take_lightest(
@@ -491,7 +516,7 @@ class Placer:
         offered = ask, idx.tolist(), cpus.tolist(), weights.tolist(), required
         if self.table.unit == "node" and not request.uniform and order is None and plain and request.tree is None:
             return choose_linear(*offered)
-        return choose(*offered, order, request.tree)
+        return choose(*offered, order, request.tree, once=isinstance(request, GuessedRequest))
 
     def _pick_counted(
         self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray, required: set[int]
@@ -542,15 +567,15 @@ class Placer:
         by_thread = request.memory.by_thread
         whole_grain = not by_thread and table.uniform_grain
         grain = [whole_grain] * len(nodes) if whole_grain else request.used_each(table.grain[idx]).tolist()
-        brought = gpu_cpus(request.gres, len(nodes))
+        brought = gpu_cpus(request.sure_gres, len(nodes))
         per_node = 0 if request.tasks_anywhere else request.tasks_per_node
         dealt = request.asked.n_tasks if self.rules.deals_tasks and per_node else 0
         given = distribute(
             request.min_cpus, request.least_given, each, request.cpus_per_task, per_node, grain, dealt, brought,
             one_each=share_cpus(request.asked, self.rules),
         )  # fmt: skip
-        given = beside_tasks(request.gres, given, each, per_node, by_node=self.rules.gpu_cpus_by_node)
-        if brought and self.rules.gpu_cpus_by_node and any(d.cpus and d.scope != "node" for d in request.gres):
+        given = beside_tasks(request.sure_gres, given, each, per_node, by_node=self.rules.gpu_cpus_by_node)
+        if brought and self.rules.gpu_cpus_by_node and any(d.cpus and d.scope != "node" for d in request.sure_gres):
             given = list(offered)
         if request.all_cores:
             cpus = table.cpus[idx]

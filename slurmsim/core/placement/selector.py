@@ -203,6 +203,7 @@ class Selector(Placer):
         self, request: CompiledRequest, running: Sequence[tuple[int, int, Job]], now: int, within: Bitmap, exact: bool,
         trim: Trim = lambda free, gone: free,
     ) -> Forecast | None:  # fmt: skip
+        self.tried.clear()
         found = self.place(request, trim(self.table, 0), within, rough=True)
         if found is not None:
             return Forecast(now, found.mask)
@@ -223,6 +224,7 @@ class Selector(Placer):
         counted = trim is None and request.by_count and not self.table.mixed & request.candidates
         if counted and request.node_need > request.max_nodes:
             return None
+        self.tried.clear()
         usable, idle = reach & self.table.up, self.table.idle
         for gone, later in about.suppositions(releases, now, reach, self.window_linear):
             if counted:

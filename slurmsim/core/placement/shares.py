@@ -69,6 +69,8 @@ class Shares:
             return False
         if selector.rules.offers_for_tasks and request.offers_for_tasks:
             return False
+        if request.guess(selector.rules) is not None:
+            return False
         asked = request.columns
         return asked is not None and not (selector.rules.first_node_serves and asked[MAX_NODES_] == 1)
 

@@ -150,11 +150,19 @@ class ReleaseRules(Value):
         " gives those of all GPUs it could give.",
         of="GRES",
     )
+    # _estimate_cpus_per_gres
+    guesses_cpus_of_gres: bool = _rule(
+        "23.11",
+        says="Nodes are tried first as if each GRES of `--gpus` brought the CPUs of its tasks, where those can be"
+        " spread evenly; a node then gives no others.",
+        of="GRES",
+    )
     # _get_one_res, job_test.c
     first_node_serves: bool = _rule(
         "26.05",
         says="A job that may have one node only gets the first of the lightest that can serve it, not the tightest"
-        " fit.",
+        " fit. GRES of a job are counted over the nodes tried, and it does not start where the node that completes"
+        " the count has too few.",
     )
     # _topo_compare_switches, topology/tree
     switches_hold_cpus: bool = _rule(
