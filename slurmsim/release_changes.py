@@ -98,6 +98,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "The tasks of a step that only has CPUs per task are counted by slurmctld, so their distribution is `block`.",
         OTHERWISE,
     ),
+    "job_told_to_programs": Change(
+        "26.05", "slurmctld", "PrologSlurmctld and EpilogSlurmctld are told the SLUID, QOS and sharing of a job."
+    ),
     "stepmgr": Change(
         "24.05", _SUBMITTING, "`--stepmgr` and SlurmctldParameters=enable_stepmgr: `scontrol show job` tells of it."
     ),

@@ -217,8 +217,8 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("nodes fail when the events of a run say so", "HealthCheckTimeout", kind="count", since="26.05"),
     *_harmless("a boot fails when it lasts longer than ResumeTimeout", "ResumeFailProgram"),
     *_harmless("runs in live clusters with `up --allow-code`; in replays launching a job takes no time",
-               "Prolog TaskProlog TaskEpilog"),
-    *_harmless("launching and ending a job take no time", "PrologSlurmctld EpilogSlurmctld "
+               "Prolog TaskProlog TaskEpilog PrologSlurmctld EpilogSlurmctld"),
+    *_harmless("launching and ending a job take no time",
                "PrEpParameters PrEpPlugins SrunProlog SrunEpilog ResvProlog ResvEpilog RebootProgram"),
     *_harmless("for live clusters that run jobs", "PrologEpilogTimeout", kind="count or unlimited"),
     *_harmless("launching and ending a job take no time", "EpilogMsgTime BatchStartTimeout "

@@ -40,8 +40,8 @@ def _flags_before_45(flags: list[str]) -> list[str]:
 
 
 def _states(base: str, flags: list[str]) -> list[str]:
-    """Return its state and the flags of it; one that waits for nodes to be powered up is told to do so."""
-    return [base, *flags, *(["POWER_UP_NODE"] if "CONFIGURING" in flags else [])]
+    """Return its state and the flags of it."""
+    return [base, *flags]
 
 
 def _minutes(value: int | None) -> Number:

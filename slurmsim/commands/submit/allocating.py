@@ -39,11 +39,14 @@ class Interrupted(Exception):
 
 
 class NotReady(Exception):
-    """The nodes of an allocation do not come up; `failed` are those that could not, "" if the job was cancelled."""
+    """The nodes of an allocation do not come up; `failed` are those that could not, "" if the job was cancelled.
 
-    def __init__(self, nodes: str, failed: str) -> None:
+    `said` is what slurmctld said to its user before that.
+    """
+
+    def __init__(self, nodes: str, failed: str, said: str) -> None:
         super().__init__(nodes)
-        self.nodes, self.failed = nodes, failed
+        self.nodes, self.failed, self.said = nodes, failed, said
 
 
 @contextmanager
@@ -150,7 +153,7 @@ class Allocation:
             return facts
         answer = self._patiently("wait_ready")
         if answer.get("over"):
-            raise NotReady(str(facts["node_list"]), str(answer["failed"]))
+            raise NotReady(str(facts["node_list"]), str(answer["failed"]), str(answer.get("said") or ""))
         return answer
 
     def _patiently(self, name: str, **arguments: Any) -> dict[str, Any]:

@@ -83,7 +83,10 @@ class _Call(AllocatingCall):
         self.say.info(f"Granted job allocation {job_id}")
         try:
             facts = self._ready(facts)
-        except (NotReady, Interrupted, Failed):
+        except (NotReady, Interrupted, Failed) as never:
+            if isinstance(never, NotReady) and never.said:
+                self.say.info(never.said)
+                self.say.info(f"Job allocation {job_id} has been revoked.")
             self.say.error(f"Job allocation {job_id} has been revoked")
             return self.error_code
         if not shell:

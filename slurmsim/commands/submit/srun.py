@@ -171,6 +171,9 @@ class _Call(AllocatingCall):
             with interruptible():
                 facts = self.allocation.ready(self.allocation.get(requests, immediate))
         except NotReady as never:
+            if never.said:
+                self.say.info(never.said)
+                raise Stop(self.error_code) from None
             if never.failed:
                 self.say.error(f"Node failure on {never.failed}")
             self.say.error(f"Nodes {never.nodes} are still not ready")

@@ -113,6 +113,9 @@ class Processes(Protocol):
 
     executor: Executor
 
+    def launch(self, live: LiveJob) -> None:
+        """Start the job's script."""
+
     def tell(self, live: LiveJob, number: int, *, script_only: bool) -> None:
         """Signal the script of a job that runs, or all its processes."""
 

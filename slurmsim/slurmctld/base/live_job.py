@@ -63,6 +63,10 @@ class Array:
             self._left.pop(task.task, None)
 
 
+CONTROLLER_PROLOG, CONTROLLER_EPILOG = "cprolog", "cepilog"
+"""Kinds of programs that slurmctld itself runs: PrologSlurmctld and EpilogSlurmctld."""
+
+
 @dataclass(slots=True, eq=False)
 class LiveJob:
     """One job or array task."""
@@ -137,6 +141,16 @@ class LiveJob:
     def running_steps(self) -> list[Step]:
         """Its steps that are not over."""
         return [step for step in self.steps if step.end is None]
+
+    @property
+    def configures(self) -> bool:
+        """True while its PrologSlurmctld runs: it has its nodes, and nothing of it has begun."""
+        return any(one[:2] == (CONTROLLER_PROLOG, self.core.restarts) for one in self.programs)
+
+    @property
+    def cleans_up(self) -> bool:
+        """True while its EpilogSlurmctld runs: it is over, or waits again, and its nodes are free."""
+        return any(kind == CONTROLLER_EPILOG for kind, _, _ in self.programs)
 
     @property
     def placed_steps(self) -> list[Step]:

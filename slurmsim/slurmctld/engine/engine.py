@@ -33,7 +33,14 @@ from slurmsim.slurmctld.engine.kept_answers import KEPT, KeptAnswers, question
 from slurmsim.slurmctld.faults.registry import Faults
 from slurmsim.slurmctld.fields import every_job
 from slurmsim.slurmctld.fields.node_fields import UNTOLD_COMING, UNTOLD_OFF, count_cpus
-from slurmsim.slurmctld.processes import expedited, job_termination, node_programs, script_ends, solver_answers, steps
+from slurmsim.slurmctld.processes import (
+    controller_programs,
+    expedited,
+    job_termination,
+    script_ends,
+    solver_answers,
+    steps,
+)
 from slurmsim.slurmctld.processes.event_triggers import EventTriggers
 from slurmsim.slurmctld.processes.job_timers import JobTimers
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
@@ -52,7 +59,7 @@ from slurmsim.workload import Streams
 
 REQUESTS = (
     queries, cancels, node_actions, every_job, priority_info, usage_report, association_requests, steps, script_ends,
-    node_programs, solver_answers, allocations, jobs, nodes, partitions, rereading, reservations, shows,
+    controller_programs, solver_answers, allocations, jobs, nodes, partitions, rereading, reservations, shows,
     job_counts,
 )  # fmt: skip
 KEPT_REQUESTS = 1000  # compiled requests that are kept, beside those of jobs
@@ -183,18 +190,16 @@ class Engine(LiveCluster):
             self.storage.launched(live)
             self.statistics.started += 1
             self.statistics.het_started += live.core.sub.het is not None
-            steps.began(self, live)
-            node_programs.launched(self, live)
             expedited.launched(live)
             self.timers.warn_before_limit(live)
             if live.client_gone:
                 self.timers.miss_client(live)
             self.faults.launched(live)
-            if self.real is not None and self.runs_jobs and is_real(live.asked):
-                self.real.launch(live)
+            controller_programs.launched(self, live)
         elif live.core.alloc is not None:
             steps.over(self, live, live.core)
             job_termination.left(self, live, live.core.restarts)
+            controller_programs.over(self, live, live.core.restarts)
         if what == "ended":
             self.last_end = int(live.core.end_time or self.now)
             self.forgetting.over(live.core.id, self.last_end)
@@ -244,6 +249,7 @@ class Engine(LiveCluster):
                 self._kill_processes(live, run)
             steps.over(self, live, run)
             job_termination.left(self, live, run.restarts)
+            controller_programs.over(self, live, run.restarts)
             expedited.lost_node(self, live, run)
             self._note_idle(run)
             self.storage.requeued(run)

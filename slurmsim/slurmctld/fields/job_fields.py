@@ -311,6 +311,8 @@ def _nodes(row: Row, cluster: LiveCluster) -> str:
     if dying := _dying(row, cluster):  # those that are clean are not named any more
         table = cluster.controller.state.table
         return compress([table.names[i] for i in to_indices(dying).tolist()])
+    if row.job.cleans_up and row.core.state not in _RAN:
+        return ""
     return cluster.controller.state.cluster.node_list(alloc) if alloc is not None else ""
 
 
@@ -401,7 +403,7 @@ def _billable(row: Row, cluster: LiveCluster) -> int | None:
 
 def _flags(row: Row, cluster: LiveCluster) -> list[str]:
     core, flags = row.core, []
-    if _dying(row, cluster):
+    if _dying(row, cluster) or (core.state not in _RAN and row.job.cleans_up):
         flags.append("COMPLETING")
     if core.state == JobState.PENDING:
         if core.special:
@@ -415,7 +417,9 @@ def _flags(row: Row, cluster: LiveCluster) -> list[str]:
     elif core.state == JobState.RUNNING and cluster.controller.power is not None:
         power = cluster.controller.power
         if core.nodes & (power.nodes.off | power.nodes.coming):
-            flags.append("CONFIGURING")
+            flags += ["CONFIGURING", "POWER_UP_NODE"]
+    if core.state == JobState.RUNNING and row.job.configures and "CONFIGURING" not in flags:
+        flags.append("CONFIGURING")
     if row.job.stopped and core.state == JobState.RUNNING:
         flags.append("STOPPED")
     return flags

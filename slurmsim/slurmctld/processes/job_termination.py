@@ -56,7 +56,7 @@ def _seems_to_die(cluster: LiveCluster, live: LiveJob) -> int:
 
 
 def _runs(cluster: LiveCluster, live: LiveJob) -> bool:
-    return cluster.runs_jobs and is_real(live.asked)
+    return cluster.runs_jobs and is_real(live.asked) and not live.configures
 
 
 def steps_of(live: LiveJob, run: int) -> list[Step]:

@@ -13,7 +13,6 @@ of a program is a request, ``program_ended``, as the end of a script is.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from functools import partial
 from glob import glob
 from typing import TYPE_CHECKING, Any
@@ -23,8 +22,7 @@ from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.records.messages import JobEnded, NodesDrain, ProcessesGone
 from slurmsim.core.records.node_names import run_length
 from slurmsim.protocol import INVALID_JOB, Refusal
-from slurmsim.slurmctld.base.live_job import LiveJob
-from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.live_job import CONTROLLER_EPILOG, CONTROLLER_PROLOG, LiveJob
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.processes import expedited
 from slurmsim.states import JobState
@@ -33,25 +31,21 @@ if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
 
-CHANGES = frozenset({"program_ended"})
 PROLOG, EPILOG, READY = "prolog", "epilog", "ready"
 LONGEST_S = 7 * 86_400
 """How long nodes wait for an epilog at most, where `PrologEpilogTimeout` says nothing."""
 PROLOG_FAILED = 54
 """Exit status of a job after a failed prolog, as its signal; and what a supervisor tells of its script then."""
 _ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
-_OPTIONS = {PROLOG: "Prolog", EPILOG: "Epilog"}
+OPTIONS = {
+    PROLOG: "Prolog", EPILOG: "Epilog", CONTROLLER_PROLOG: "PrologSlurmctld", CONTROLLER_EPILOG: "EpilogSlurmctld",
+}  # fmt: skip
 _ERRORS = {PROLOG: "Prolog error", EPILOG: "Epilog error"}
-
-
-def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    """Return the request by name."""
-    return {"program_ended": partial(_ended, cluster)}
 
 
 def has(cluster: LiveCluster, live: LiveJob, kind: str) -> bool:
     """Return True if a program of that kind runs for this job."""
-    text = str(cluster.spec.options.get(_OPTIONS[kind]) or "") if cluster.runs_programs else ""
+    text = str(cluster.spec.options.get(OPTIONS[kind]) or "") if cluster.runs_programs else ""
     return bool(text) and text != "(null)" and cluster.runs_jobs and (is_real(live.asked) or _allocated(live))
 
 
@@ -61,14 +55,14 @@ def _allocated(live: LiveJob) -> bool:
 
 def programs_of(cluster: LiveCluster, kind: str) -> list[str]:
     """Return the files of a kind that are there: those that a pattern means, by name."""
-    text = str(cluster.spec.options.get(_OPTIONS[kind]) or "")
+    text = str(cluster.spec.options.get(OPTIONS[kind]) or "")
     return sorted(path for path in glob(text) if os.access(path, os.X_OK)) if text.startswith("/") else []
 
 
 def timeout_s(cluster: LiveCluster, kind: str) -> int:
     """Return how long a program may take; 0 for any time."""
     options = cluster.spec.options
-    for name in (f"{_OPTIONS[kind]}Timeout", "PrologEpilogTimeout"):
+    for name in (f"{OPTIONS[kind]}Timeout", "PrologEpilogTimeout"):
         text = str(options.get(name) or "")
         if text.isdecimal() and 0 < int(text) < 0xFFFF:
             return int(text)
@@ -89,14 +83,14 @@ def lasts(cluster: LiveCluster, live: LiveJob) -> int:
 def launched(cluster: LiveCluster, live: LiveJob) -> None:
     """Note on which node the script's own supervisor runs the prolog; with ``Alloc`` begin it on the others."""
     core = live.core
-    live.programs = tuple(one for one in live.programs if one[0] == EPILOG)  # of runs before
+    live.programs = tuple(one for one in live.programs if one[0] not in (PROLOG, READY))  # of runs before
     if core.alloc is None or not has(cluster, live, PROLOG):
         return
     nodes = [int(i) for i in core.alloc.indices()]
     first = nodes[:1] if is_real(live.asked) else []
     live.programs += tuple((READY, core.restarts, node) for node in first)
     if {"alloc", "contain", "x11"} & {word.casefold() for word in cluster.spec.options.get("PrologFlags") or ()}:
-        _begin(cluster, live, core.restarts, PROLOG, nodes[len(first) :])
+        begin(cluster, live, core.restarts, PROLOG, nodes[len(first) :])
 
 
 def ready(cluster: LiveCluster, live: LiveJob, nodes: tuple[int, ...]) -> bool:
@@ -105,7 +99,7 @@ def ready(cluster: LiveCluster, live: LiveJob, nodes: tuple[int, ...]) -> bool:
         return True
     run = live.core.restarts
     missing = [node for node in nodes if (READY, run, node) not in live.programs]
-    _begin(cluster, live, run, PROLOG, [node for node in missing if (PROLOG, run, node) not in live.programs])
+    begin(cluster, live, run, PROLOG, [node for node in missing if (PROLOG, run, node) not in live.programs])
     return not missing
 
 
@@ -116,10 +110,11 @@ def begin_epilog(cluster: LiveCluster, live: LiveJob, run: int, nodes: Bitmap) -
     """Run the epilog on these nodes of a run, on which nothing of it is left, unless it runs there already."""
     left = cluster.controller.completing.of(live.core.id, run)
     fresh = [int(i) for i in to_indices(nodes & left) if (EPILOG, run, int(i)) not in live.programs]
-    _begin(cluster, live, run, EPILOG, fresh)
+    begin(cluster, live, run, EPILOG, fresh)
 
 
-def _begin(cluster: LiveCluster, live: LiveJob, run: int, kind: str, nodes: list[int]) -> None:
+def begin(cluster: LiveCluster, live: LiveJob, run: int, kind: str, nodes: list[int]) -> None:
+    """Run a program on these nodes."""
     if not nodes:
         return
     live.programs += tuple((kind, run, node) for node in nodes)
@@ -131,7 +126,7 @@ def _begin(cluster: LiveCluster, live: LiveJob, run: int, kind: str, nodes: list
 # -- what came of it --------------------------------------------------------------------------------------------------
 
 
-def _ended(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+def ended(cluster: LiveCluster, arguments: dict[str, Any]) -> dict[str, Any]:
     """Take the news that a program of a job is over on one node. Raises Refusal for one that is not awaited."""
     live = cluster.jobs.get(int(arguments["core_id"]))
     kind, run, node = str(arguments["kind"]), int(arguments["restarts"]), int(arguments["node"])
@@ -202,7 +197,7 @@ def environment(cluster: LiveCluster, live: LiveJob, kind: str, run: int, node: 
     told: dict[str, Any] = {
         "SLURMD_NODENAME": names[node], "SLURM_CLUSTER_NAME": cluster.spec.name, "SLURM_CONF": cluster.conf_path,
         "SLURM_JOBID": live.id, "SLURM_JOB_ID": live.id, "SLURM_JOB_ACCOUNT": core.account or None,
-        "SLURM_JOB_CPUS_PER_NODE": _cpus(core) if core.restarts == run else None,
+        "SLURM_JOB_CPUS_PER_NODE": cpus_of(core) if core.restarts == run else None,
         "SLURM_JOB_GID": live.person.gid, "SLURM_JOB_UID": live.person.uid, "SLURM_UID": live.person.uid,
         "SLURM_JOB_NODELIST": node_list, "SLURM_NODELIST": node_list, "SLURM_JOB_NUM_NODES": mask.bit_count(),
         "SLURM_JOB_PARTITION": core.partition.name, "SLURM_JOB_RESTART_COUNT": run,
@@ -219,7 +214,8 @@ def environment(cluster: LiveCluster, live: LiveJob, kind: str, run: int, node: 
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
-def _cpus(core: Job) -> str | None:
+def cpus_of(core: Job) -> str | None:
+    """Return the CPUs of a job's nodes, run-length coded; None without nodes."""
     if core.alloc is None:
         return None
     cpus = [core.alloc.cpus] * core.alloc.n_nodes if isinstance(core.alloc.cpus, int) else core.alloc.cpus.tolist()

@@ -146,7 +146,7 @@ class RealJobs:
 
     def _running(self) -> list[LiveJob]:
         found = (self.cluster.jobs.get(core_id) for _, core_id, _ in self.cluster.controller.state.running)
-        return [live for live in found if live is not None and is_real(live.asked)]
+        return [live for live in found if live is not None and is_real(live.asked) and not live.configures]
 
     def _start(self, live: LiveJob) -> None:
         core = live.core

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.slurmctld.base.live_job import LiveJob
-from slurmsim.slurmctld.processes import node_programs
+from slurmsim.slurmctld.processes import controller_programs, node_programs
 from slurmsim.slurmd.script_runner import Executor
 
 if TYPE_CHECKING:
@@ -22,8 +22,10 @@ class RunningPrograms:
 
     def begin(self, live: LiveJob, kind: str, run: int, node: int) -> None:
         """Run a program on a node, unless that has begun; a full disk lets it wait until `tend`."""
-        told = {**node_programs.spec(self.cluster, live, kind, run, node), "core_id": live.core.id, "restarts": run,
-                "kind": kind, "node": node, "socket": str(self._executor.folder.parent / "slurmctld.sock")}  # fmt: skip
+        told = {
+            **controller_programs.spec(self.cluster, live, kind, run, node), "core_id": live.core.id, "restarts": run,
+            "kind": kind, "node": node, "socket": str(self._executor.folder.parent / "slurmctld.sock"),
+        }  # fmt: skip
         with suppress(OSError):
             self._executor.start_program(_name(live.core.id, run, kind, node), told)
 
@@ -51,7 +53,7 @@ class RunningPrograms:
     def _with_programs(self) -> list[LiveJob]:
         """Return jobs that wait for programs; none are looked at in a cluster without."""
         options = self.cluster.spec.options
-        if not options.get("Prolog") and not options.get("Epilog"):
+        if not any(options.get(name) for name in node_programs.OPTIONS.values()):
             return []
         return [live for live in self.cluster.jobs.values() if live.programs]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.simulated import behaviour, is_real
-from slurmsim.slurmctld.processes import node_programs
+from slurmsim.slurmctld.processes import node_programs, steps
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ def stand_in(cluster: LiveCluster) -> int:
         elif is_real(live.asked):
             _stand_in(cluster, live)
             n += live.core.state in _RUNS
+    for live in cluster.jobs.values():
+        if live.is_known and live.core.state in _RUNS and live.configures:
+            steps.began(cluster, live)
     node_programs.end_all(cluster)
     cluster.runs_jobs = cluster.runs_programs = False
     return n

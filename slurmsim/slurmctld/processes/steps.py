@@ -190,6 +190,8 @@ def _placed(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], wante
         for k in short:  # another node may do
             free[k].used, free[k].steps = free[k].cpus, free[k].steps + 1
         place = place_step(wanted, free)
+    if live.configures:
+        raise Refusal(PROLOG_RUNS, 2061)
     assert live.core.alloc is not None
     members = live.core.alloc.indices()
     if not node_programs.ready(cluster, live, tuple(int(members[i]) for i in place.nodes)):

@@ -233,17 +233,21 @@ def wait_ready(cluster: LiveCluster, arguments: Mapping[str, Any], person: Perso
     live = _own(cluster, arguments, person)
     if live.over or live.core.state == JobState.PENDING:
         lost = live.core.alloc if live.core.state == JobState.NODE_FAIL else None
-        return {"over": True, "failed": cluster.controller.state.cluster.node_list(lost) if lost is not None else ""}
+        said = next((letter["text"] for letter in live.mail if letter["kind"] == "said"), "")
+        return {
+            "over": True,
+            "said": said,
+            "failed": cluster.controller.state.cluster.node_list(lost) if lost is not None else "",
+        }
     booting = _booting(cluster, live)
     return {"wait": [part.core.id for part in booting], "until": None} if booting else facts(cluster, live)
 
 
 def _booting(cluster: LiveCluster, live: LiveJob) -> list[LiveJob]:
-    """Return the parts of a job that wait for their nodes to boot."""
+    """Return the parts of a job that wait for their nodes to boot, or for PrologSlurmctld."""
     power = cluster.controller.power
-    if power is None:
-        return []
-    return [part for part in het_jobs.whole(cluster.job_table, [live]) if power.waits(part.core)]
+    parts = het_jobs.whole(cluster.job_table, [live]) if power is not None or live.programs else []
+    return [part for part in parts if part.configures or (power is not None and power.waits(part.core))]
 
 
 def wait_over(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
