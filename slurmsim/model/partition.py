@@ -53,6 +53,20 @@ class PartitionSpec:
     def_cpu_per_gpu: int | None = None
     def_mem_per_gpu_mib: int | None = None
     node_sets: str = ""
+    max_cpus_per_socket: int | None = None
+
+    def cpus_of_node(self, sockets: int) -> int | None:
+        """Return how many CPUs of a node with so many sockets its jobs may have together, None for all.
+
+        MaxCPUsPerSocket counts for all sockets of a node together.
+        """
+        of_sockets = None if self.max_cpus_per_socket is None else self.max_cpus_per_socket * sockets
+        return min((most for most in (self.max_cpus_per_node, of_sockets) if most is not None), default=None)
+
+    @property
+    def counts_cpus(self) -> bool:
+        """True if its jobs may have only so many CPUs of a node together."""
+        return self.max_cpus_per_node is not None or self.max_cpus_per_socket is not None
 
     @property
     def all_share(self) -> bool:

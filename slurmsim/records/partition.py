@@ -45,6 +45,8 @@ PARTITION: tuple[F, ...] = (
     F("grace_time", "count", "grace_time_s", "GraceTime", "GraceTime:5", "grace_time"),
     F("max_cpus_per_node", "limit", "max_cpus_per_node", "MaxCPUsPerNode", "MaxCPUsPerNode:4",
       "maximums.cpus_per_node"),
+    F("max_cpus_per_socket", "limit", "max_cpus_per_socket", "MaxCPUsPerSocket", "MaxCPUsPerSocket:11",
+      "maximums.cpus_per_socket", since="23.02"),
     F("max_mem_per_cpu", "memory", "max_mem_per_cpu_mib", "MaxMemPerCPU", "MaxMemPerCPU:10",
       "maximums.partition_memory_per_cpu"),
     F("max_mem_per_node", "memory", "max_mem_per_node_mib", "MaxMemPerNode", "MaxMemPerNode:10",

@@ -110,7 +110,8 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
         members = sorted(index[n] for n in p.nodes)
         partitions[p.name] = {
             "nodes": namer.runs(index_runs(members)), "max_time_s": p.max_time_s,
-            "exclusive": p.oversubscribe == "EXCLUSIVE", "cpus_per_node": p.max_cpus_per_node,
+            "exclusive": p.oversubscribe == "EXCLUSIVE",
+            "cpus_per_node": p.cpus_of_node(min((cluster.nodes[i].sockets for i in members), default=1)),
             "jobs_per_cpu": p.oversubscribe_max if p.oversubscribe in ("YES", "FORCE") else 1,
             "shares_cpus": p.oversubscribe == "FORCE" or (p.oversubscribe == "YES" and p.oversubscribe_max > 1),
             **takes_facts(p, accounting, enforce),

@@ -28,8 +28,9 @@ _LOCAL = re.compile(r"\([^()]*\)")
 
 # Keys of show partition that are no keys of a PartitionName line, or say there what they do not say here.
 _NO_KEYS = frozenset({"TotalCPUs", "TotalNodes", "TRES", "SelectTypeParameters", "NodeSets", "Exclusive",
-                      "MaxCPUsPerSocket", "JobDefaults", "ExclusiveTopo", "Topology"})  # fmt: skip
-_UNSET = {"MaxNodes": "UNLIMITED", "MaxCPUsPerNode": "UNLIMITED", "DefMemPerNode": "UNLIMITED",
+                      "JobDefaults", "ExclusiveTopo", "Topology"})  # fmt: skip
+_UNSET = {"MaxNodes": "UNLIMITED", "MaxCPUsPerNode": "UNLIMITED", "MaxCPUsPerSocket": "UNLIMITED",
+          "DefMemPerNode": "UNLIMITED",
           "MaxMemPerNode": "UNLIMITED", "OverTimeLimit": "NONE", "AllowGroups": "ALL", "AllowAccounts": "ALL",
           "AllowQos": "ALL", "AllocNodes": "ALL", "DefaultTime": "NONE", "MinNodes": "0"}  # fmt: skip
 _NODE = (

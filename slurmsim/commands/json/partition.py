@@ -105,7 +105,7 @@ _COMPOSED = {
         F("partition.state", _states, "state_up", first=45),
     ),
     "maximums.partition_memory_per_cpu": (
-        F("maximums.cpus_per_socket", always(limit(None))), F("maximums.memory_per_cpu", _memory, *_MOST),
+        F("maximums.memory_per_cpu", _memory, *_MOST),
         F("maximums.partition_memory_per_cpu", _memory_a_cpu, "max_mem_per_cpu"),
     ),
     "maximums.partition_memory_per_node": (F("maximums.partition_memory_per_node", _memory_a_node, *_MOST),),

@@ -61,11 +61,11 @@ _NODE = (("node_hostname", "NodeHostName"), ("node_addr", "NodeAddr"), ("sockets
          ("cores", "CoresPerSocket"), ("threads", "ThreadsPerCore"), ("gres", "Gres"), ("real_memory", "RealMemory"),
          ("tmp_disk", "TmpDisk"), ("weight", "Weight"), ("features", "Feature"), ("port", "Port"))  # fmt: skip
 _PARTITION = (
-    "name allow_alloc_nodes allow_accounts allow_groups allow_qos alternate default def_mem_per_cpu def_mem_per_node "
-    "deny_accounts deny_qos default_time disable_root_jobs over_subscribe exclusive_user grace_time hidden lln "
-    "max_cpus_per_node max_mem_per_cpu max_mem_per_node max_nodes max_time min_nodes nodes preempt_mode "
-    "priority_job_factor priority_tier qos req_resv root_only select_parameters max_share state_up billing_weights "
-    "resume_timeout suspend_timeout suspend_time"
+    "name allow_alloc_nodes allow_accounts allow_groups allow_qos alternate default def_mem_per_cpu "
+    "def_mem_per_node deny_accounts deny_qos default_time disable_root_jobs over_subscribe exclusive_user "
+    "grace_time hidden lln max_cpus_per_node max_cpus_per_socket max_mem_per_cpu max_mem_per_node max_nodes "
+    "max_time min_nodes nodes preempt_mode priority_job_factor priority_tier qos req_resv root_only "
+    "select_parameters max_share state_up billing_weights resume_timeout suspend_timeout suspend_time"
 )
 
 
@@ -161,7 +161,8 @@ def _partition_line(row: Row, session: Session) -> str:
     else:
         words.append(("ExclusiveUser", _yes(row["exclusive_user"])))
     words += [("GraceTime", row["grace_time"] or None), ("Hidden", _yes(row["hidden"])), ("LLN", _yes(row["lln"])),
-              ("MaxCPUsPerNode", row["max_cpus_per_node"]), *_memory(row, "max", "Max"),
+              ("MaxCPUsPerNode", row["max_cpus_per_node"]), ("MaxCPUsPerSocket", row["max_cpus_per_socket"]),
+              *_memory(row, "max", "Max"),
               ("MaxNodes", row["max_nodes"]), ("MaxTime", _minutes(-1 if row["max_time"] is None else row["max_time"])),
               ("MinNodes", None if row["min_nodes"] == 1 else row["min_nodes"]), ("Nodes", row["nodes"]),
               ("PriorityJobFactor", _but_one(row["priority_job_factor"])),

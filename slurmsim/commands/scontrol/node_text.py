@@ -202,7 +202,9 @@ def _partition_limits(row: Row, session: Session, dates: Dates) -> str:
         f"MaxNodes={_unlimited(row['max_nodes'])} MaxTime={most} MinNodes={row['min_nodes']} LLN={_yes(row['lln'])} "
         f"MaxCPUsPerNode={_unlimited(row['max_cpus_per_node'])}"
     )
-    return f"{text} MaxCPUsPerSocket=UNLIMITED" if since(session.release, "cpus_per_socket_limit") else text
+    if not since(session.release, "cpus_per_socket_limit"):
+        return text
+    return f"{text} MaxCPUsPerSocket={_unlimited(row['max_cpus_per_socket'])}"
 
 
 def _partition_priority(row: Row, session: Session, dates: Dates) -> str:

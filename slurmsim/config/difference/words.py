@@ -134,6 +134,7 @@ PARTITION: Mapping[str, Words] = {
     "min_nodes": ("Smaller jobs wait with PartitionNodeLimit.", LIMITS),
     "max_nodes": ("Larger jobs wait with PartitionNodeLimit, or are refused.", LIMITS),
     "max_cpus_per_node": ("CPUs of a node its jobs can have together.", PLACEMENT),
+    "max_cpus_per_socket": ("CPUs of a socket its jobs can have together.", PLACEMENT),
     "def_mem_per_cpu_mib": ("MiB a CPU of jobs that ask for no memory.", PLACEMENT),
     "def_mem_per_node_mib": ("MiB a node of jobs that ask for no memory.", PLACEMENT),
     "max_mem_per_cpu_mib": ("MiB a CPU at most.", PLACEMENT),

@@ -145,7 +145,7 @@ class ClusterUpdates:
             state.cluster.default = p
         elif state.cluster.default is p:
             state.cluster.default = None
-        if spec.max_cpus_per_node is not None and p.index not in state.table.used_by:
+        if spec.counts_cpus and p.index not in state.table.used_by:
             state.table.used_by[p.index] = np.zeros(state.table.n, np.int64)
         self._share_cores()
         self._weigh_partitions()

@@ -76,7 +76,7 @@ class ClusterState:
         self.partitions = [Partition(spec, i, self.table) for i, spec in enumerate(cluster.partitions)]
         self.by_name = {p.name: p for p in self.partitions}
         for p in self.partitions:
-            if p.spec.max_cpus_per_node is not None:
+            if p.spec.counts_cpus:
                 self.table.used_by[p.index] = np.zeros(self.table.n, np.int64)
         if shares_cores(self.partitions) and not takes_turns(cluster):  # else the gang scheduler has the rows
             self.table.cores = SharedCores(self.table, self.partitions, by_tier=preempts_by_tier(cluster))

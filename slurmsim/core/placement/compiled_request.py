@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.bitmap import Bitmap, from_bools, from_indices
+from slurmsim.bitmap import Bitmap, from_bools, from_indices, to_indices
 from slurmsim.core.placement.best_fit import Evaluator, Segments
 from slurmsim.core.placement.constraints import Test, parse_constraint
 from slurmsim.core.placement.dealt_tasks import uncertain
@@ -122,7 +122,7 @@ class CompiledRequest:
             self.memory = replace(self.memory, by_thread=True)
         request, spec = placed(memory.request, asked, table, partition.mask), partition.spec
         request = evenly(request, by_node=rules.gpu_cpus_by_node)
-        self._limits(spec)
+        self._limits(spec, table)
         self._tasks_and_cpus(request)
         self._node_counts(request, spec, rules)
         self._order_of_nodes(request, tree, least_loaded, patient)
@@ -159,12 +159,15 @@ class CompiledRequest:
 
     # -- how much: limits, counts, memory, GRES -------------------------------------------------------------------
 
-    def _limits(self, spec: PartitionSpec) -> None:
+    def _limits(self, spec: PartitionSpec, table: NodeTable) -> None:
         """Set the partition's limits of such jobs, without those that their QOS lifts (get_node_cnts, 22.05)."""
         self.part_min_nodes = 0 if PART_MIN_NODES in self.lifted else spec.min_nodes
         self.part_max_nodes = None if PART_MAX_NODES in self.lifted else spec.max_nodes
         self.part_max_time_s = None if PART_TIME_LIMIT in self.lifted else spec.max_time_s
-        self.max_cpus_per_node = spec.max_cpus_per_node
+        sockets = 1
+        if spec.max_cpus_per_socket is not None:
+            sockets = min((table.specs[i].sockets for i in to_indices(self.partition.mask)), default=1)
+        self.max_cpus_per_node = spec.cpus_of_node(sockets)
 
     def _tasks_and_cpus(self, request: ResourceRequest) -> None:
         """Tasks, and CPUs: of the job, of a task, of a node."""

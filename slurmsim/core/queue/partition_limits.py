@@ -160,7 +160,7 @@ def _wrong_size(partition: Partition, request: Any) -> str | None:
     """Return the limit on CPUs or nodes that a request breaks in `partition`, or None."""
     if request.asked_cpus > partition.total_cpus:
         return Reason.PARTITION_CONFIG
-    each = partition.spec.max_cpus_per_node
+    each = request.max_cpus_per_node
     if each is not None and request.asked_cpus > each * partition.total_nodes:
         return Reason.PARTITION_CONFIG
     asked = request.asked

@@ -1,7 +1,7 @@
 """PrologSlurmctld and EpilogSlurmctld of clusters that run jobs: programs that slurmctld itself runs for each job.
 
 Mirrors prep_slurmctld.c and a recording of 26.05. A job has its nodes and is CONFIGURING while its prolog runs; only
-then its script or steps begin. A batch job whose prolog fails goes back into the queue, any other job is cancelled. The
+then its script or steps begin. A failed prolog puts a batch job back into the queue and cancels any other job. The
 epilog runs once the job has ended or is requeued: its nodes are free, but the job stays COMPLETING. What it exits with
 has no effect.
 """
@@ -92,7 +92,7 @@ def _failed(cluster: LiveCluster, status: int) -> bool:
 
 
 def _give_up(cluster: LiveCluster, live: LiveJob) -> None:
-    """Put a job whose prolog failed back into the queue, or cancel one that cannot be requeued."""
+    """Put a job with a failed prolog back into the queue, or cancel one that cannot be requeued."""
     core = live.core
     if live.asked.get("script") and core.sub.het is None and says_requeue(cluster, live):
         live.requeued_at, live.ran_with_priority, live.edited_at = cluster.now, core.priority, cluster.now

@@ -56,7 +56,8 @@ PARTITION_VALUES = {
     "TresBillingWeights": "CPU=2", "DefMemPerCPU": "100", "DefMemPerNode": "100", "DefaultTime": "30",
     "JobDefaults": "DefCpuPerGPU=2", "Default": "NO", "Hidden": "YES", "DisableRootJobs": "YES", "RootOnly": "YES",
     "ReqResv": "YES", "LLN": "YES", "ExclusiveUser": "YES", "GraceTime": "7", "MaxCPUsPerNode": "3",
-    "MaxMemPerCPU": "300", "MaxMemPerNode": "300", "MaxNodes": "2", "OverSubscribe": "FORCE:3", "Shared": "FORCE:2",
+    "MaxCPUsPerSocket": "2", "MaxMemPerCPU": "300", "MaxMemPerNode": "300", "MaxNodes": "2",
+    "OverSubscribe": "FORCE:3", "Shared": "FORCE:2",
     "MaxTime": "50", "OverTimeLimit": "4", "MinNodes": "2", "PreemptMode": "REQUEUE", "Priority": "9",
     "PriorityJobFactor": "8", "PriorityTier": "7", "State": "DOWN", "CpuBind": "core",
 }  # fmt: skip

@@ -71,6 +71,7 @@ PARTITION_VALUES: dict[str, Any] = {
     "accounts.allowed": "acct", "groups.allowed": "alice", "tres.billing_weights": "CPU=2",
     "defaults.job": "DefCpuPerGPU=2", "defaults.partition_memory_per_cpu": 100,
     "defaults.partition_memory_per_node": 100, "defaults.time": 30, "maximums.cpus_per_node": 3,
+    "maximums.cpus_per_socket": 2,
     "maximums.partition_memory_per_cpu": 300, "maximums.partition_memory_per_node": 300, "maximums.nodes": 2,
     "maximums.time": 50,
     "maximums.over_time_limit": 4, "minimums.nodes": 2, "priority.job_factor": 8, "priority.tier": 7,
