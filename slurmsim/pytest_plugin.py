@@ -10,6 +10,8 @@ The marker ``slurmsim`` takes the arguments of `slurmsim.cluster`, on top of tho
     @pytest.mark.slurmsim(nodes=16)
     def test_it(slurmsim): …
 
+``releases="all"``, or a list of releases, runs the test once for each of them.
+
 All three are also there under their old name ``slurm``, unless another plug-in has a fixture of that name: pytest's
 header then says so, and the old name means the other plug-in's alone.
 """
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from slurmsim.live.cluster import Cluster
 
 NAME, OLD_NAME = "slurmsim", "slurm"
+_RELEASES = "releases"
 _ALIAS = "slurmsim.slurm"  # the plug-in that has the fixture under its old name
 
 
@@ -62,6 +65,22 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     return [f"slurmsim: the fixture slurm is that of {name}; ours is slurmsim" for name in _others(config)]
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make a test of each release that the marker's `releases` names."""
+    names = (OLD_NAME, NAME) if metafunc.config.pluginmanager.has_plugin(_ALIAS) else (NAME,)
+    asked = next((found.kwargs[_RELEASES] for found in metafunc.definition.iter_markers()
+                  if found.name in names and _RELEASES in found.kwargs), None)  # fmt: skip
+    if asked is None or NAME not in metafunc.fixturenames:
+        return
+    from slurmsim.releases import RELEASES
+
+    chosen = RELEASES if asked == "all" else asked
+    if isinstance(chosen, str) or not chosen or not set(chosen) <= set(RELEASES):
+        named = ", ".join(RELEASES)
+        pytest.fail(f"releases={asked!r} of the marker {NAME}: 'all' or a list out of {named}", pytrace=False)
+    metafunc.parametrize(NAME, chosen, indirect=True)
+
+
 @pytest.fixture
 def slurmsim(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """Yield a live cluster, its clock frozen unless something else is asked for; sbatch and its family are on PATH."""
@@ -75,6 +94,8 @@ def slurmsim(request: pytest.FixtureRequest) -> Iterator[Cluster]:
         if marker.args:
             raise pytest.UsageError(f"the marker {marker.name} takes arguments by name: {marker.name}(nodes=16)")
         arguments |= marker.kwargs
+    if arguments.pop(_RELEASES, None) is not None:
+        arguments["slurm_version"] = request.param
     if not {"frozen", "fast", "rate"} & set(arguments):
         arguments["frozen"] = True
     with cluster(**arguments) as found:

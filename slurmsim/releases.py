@@ -8,17 +8,25 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
 
-VERSIONS: dict[str, str] = {"22.05": "22.05.8", "24.11": "24.11.5", "26.05": "26.05.5"}
+VERSIONS: dict[str, str] = {
+    "22.05": "22.05.8", "23.02": "23.02.8", "23.11": "23.11.11", "24.05": "24.05.8", "24.11": "24.11.5",
+    "25.05": "25.05.8", "25.11": "25.11.7", "26.05": "26.05.5",
+}  # fmt: skip
 """Release -> its version, oldest first. A new release is one row here; it inherits all that no table changes for it."""
 
-RELEASES: tuple[str, ...] = tuple(VERSIONS)  # short names; they compare as text
+RELEASES: tuple[str, ...] = tuple(VERSIONS)
+"""Short names, which compare as text. A row names the one with which its difference came."""
 
-KNOWN: tuple[str, ...] = tuple(sorted({"23.02", "23.11", "24.05", "25.05", "25.11", *VERSIONS}))
-"""Those that can be imitated and those between them. A row names the one of these with which its difference came."""
+RECORDED_RELEASES: tuple[str, ...] = ("22.05", "24.11", "26.05")
+"""Those with recorded answers and decisions, which are compared. The others are what the sources of Slurm say of them,
+and what they inherit from the recorded one before where the sources were not looked up or do not say."""
+
+PROTOCOLS: dict[str, int] = {release: 38 + k << 8 for k, release in enumerate(RELEASES)}
+"""Release -> the number of the protocol its daemons and commands speak."""
 
 FLAVOURS: dict[str, str] = {"upstream": "slurm", "debian": "slurm-wlm"}
 """Who built Slurm -> its name in ``--version``. The recordings are of Debian's packages."""
@@ -43,8 +51,8 @@ def of_new(environ: Mapping[str, str]) -> str:
 def short(version: str) -> str:
     """Return the row of `version` (``22.05`` or ``22.05.8``): the newest release we know that is not newer than it.
 
-    >>> short("22.05.8"), short("23.11"), short("26.05")
-    ('22.05', '22.05', '26.05')
+    >>> short("22.05.8"), short("23.11"), short("23.12"), short("26.05")
+    ('22.05', '23.11', '23.11', '26.05')
     """
     known = [release for release in VERSIONS if release <= version[:5]]
     return known[-1] if known else RELEASES[0]
@@ -58,6 +66,19 @@ def version_line(release: str, flavour: str) -> str:
 def row(table: Mapping[str, Any], release: str) -> Any:
     """Return the entry of `table` that holds for `release`: the newest one that is not newer."""
     return table[max(key for key in table if key <= release)]
+
+
+def recorded_cell(cells: Sequence[str], release: str) -> str:
+    """Return the cell of `release` in a row with one for each recorded release; ``=``, or none, is as before.
+
+    >>> recorded_cell(["a", "=", "c"], "25.11"), recorded_cell(["a", "b"], "27.05")
+    ('a', 'b')
+    """
+    value = cells[0]
+    for column, cell in zip(RECORDED_RELEASES[1:], cells[1:], strict=False):
+        if column <= release and cell != "=":
+            value = cell
+    return value
 
 
 def has(release: str, since: str, until: str = "") -> bool:

@@ -5,7 +5,8 @@ One line a row: number, text in 22.05, and where they differ in 24.11 and 26.05;
 
 import os
 
-_COLUMNS = ("22.05", "24.11", "26.05")
+from slurmsim.releases import recorded_cell
+
 _ROWS = """\
 1000 | Unexpected message received
 1001 | Communication connection failure
@@ -234,10 +235,7 @@ def texts(release: str) -> dict[int, str]:
     found = {0: "No error", -1: "Unspecified error"}
     for line in _ROWS.splitlines():
         number, *cells = line.split(" | ")
-        text = cells[0]
-        for column, cell in zip(_COLUMNS[1:], cells[1:], strict=False):
-            if column <= release and cell != "=":
-                text = cell
+        text = recorded_cell(cells, release)
         if text != "-":
             found[int(number)] = text
     return found

@@ -11,12 +11,12 @@ _WHY = {
     "NODE_FAIL": " DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
     "REQUEUED": " DUE TO JOB REQUEUE",
 }
-_CANCELLED = {"22.05": "", "26.05": " DUE to SIGNAL Terminated"}
+_CANCELLED = {"22.05": "", "25.05": " DUE to SIGNAL Terminated"}
 
 _OOM_KILLED = {
     "22.05": "Detected 1 oom-kill event(s) in {step}. Some of your processes may have been killed by the cgroup "
              "out-of-memory handler.",
-    "24.11": "Detected 1 oom_kill event in {step}. Some of the step tasks have been OOM Killed.",
+    "23.02": "Detected 1 oom_kill event in {step}. Some of the step tasks have been OOM Killed.",
 }  # fmt: skip
 
 

@@ -16,10 +16,10 @@ from slurmsim.config.accounting.missing import warn_missing
 from slurmsim.config.findings import SEVERITIES, Finding, Place, Seen
 from slurmsim.config.groups import check_groups, read_groups, warn_missing_groups
 from slurmsim.config.load import Examination, examine, parse_override
-from slurmsim.config.option import LATEST, OLDEST, RELEASES, Status
+from slurmsim.config.option import LATEST, OLDEST, Status
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
-from slurmsim.releases import DEFAULT, of_new
+from slurmsim.releases import DEFAULT, RELEASES, of_new
 from slurmsim.toml_file import beside
 
 _STATUS_ORDER = (Status.NOT_MODELLED, Status.HONOURED, Status.HARMLESS)

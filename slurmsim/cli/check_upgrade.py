@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from slurmsim.cli.terminal import show
 from slurmsim.config.load import Override
 from slurmsim.config.option import LATEST, OLDEST
-from slurmsim.upgrade.behaviour import check_order, differences, imitated
+from slurmsim.upgrade.behaviour import check_order, differences
 from slurmsim.upgrade.configuration import read_twice
 from slurmsim.upgrade.scripts import compared, submit
 from slurmsim.upgrade.text import as_json, as_text, unsure
@@ -29,7 +29,7 @@ def upgrade(args: argparse.Namespace, overrides: Sequence[Override]) -> int:
         lines += as_text(str(args.conf), old, new, readings, found, everything=args.all)
         refused |= bool(readings.refused)
     if args.script is not None:
-        before, after = (submit(args.script, release) for release in imitated(old, new))
+        before, after = (submit(args.script, release) for release in (old, new))
         changes = compared(before, after)
         told |= {"script": str(args.script), "from": old, "to": new, "unsure": unsure(old, new), "submission": changes}
         head = [f"{args.script}: {old} -> {new}", *(unsure(old, new) if args.conf is None else [])]

@@ -7,8 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from slurmsim.config.difference.changes import Change, Silent, compare
-from slurmsim.config.option import RELEASES
-from slurmsim.releases import DEFAULT, of_new
+from slurmsim.releases import DEFAULT, RELEASES, of_new
 
 DESCRIPTION = """Compare two configurations by what they decide, defaults included. Exit code: 0, 1 if one decides
 otherwise than the other, 2 if one cannot be read."""

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.cli.terminal import show
 from slurmsim.config.findings import warnings_among
-from slurmsim.config.option import OLDEST, RELEASES
+from slurmsim.config.option import OLDEST
 from slurmsim.errors import ConfigError
 from slurmsim.numerals import counted
+from slurmsim.releases import RELEASES
 from slurmsim.replaying.instances import MOST
 
 if TYPE_CHECKING:

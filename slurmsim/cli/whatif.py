@@ -7,8 +7,8 @@ from pathlib import Path
 from slurmsim.cli import whatif_dump
 from slurmsim.cli.run import add_accounting, add_impossible, add_release
 from slurmsim.cli.terminal import show
-from slurmsim.config.option import RELEASES
 from slurmsim.errors import ConfigError
+from slurmsim.releases import RELEASES
 
 DESCRIPTION = """Replay a log under a site's own slurm.conf, grade that against the log's real starts, replay it again
 with changes, and both several times with jittered submit times. Written to DIR: both traces (baseline, changed),

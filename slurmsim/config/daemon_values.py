@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from slurmsim.config.option import OLDEST, RELEASES, earlier, split_words
+from slurmsim.config.option import OLDEST, earlier, split_words
 from slurmsim.errors import nearest
+from slurmsim.releases import RELEASES
 
 _SHORT = 65_535  # UNLIMITED as a number of 16 bits
 _UNLIMITED = 2**32 - 1

@@ -9,11 +9,9 @@ from typing import Any
 from slurmsim.duration import FORMATS, parse_duration, parse_time_limit
 from slurmsim.errors import ConfigError
 from slurmsim.numerals import is_number, leading_number
-from slurmsim.releases import KNOWN, VERSIONS
+from slurmsim.releases import RELEASES, VERSIONS
 from slurmsim.tres import parse_licenses, parse_memory, parse_weights
 
-RELEASES = KNOWN
-"""Those that can be imitated, and those between them: a configuration file may be of any."""
 OLDEST, LATEST = RELEASES[0], RELEASES[-1]
 
 
@@ -122,7 +120,7 @@ def earlier(release: str, other: str) -> bool:
 
 def check_release(release: str) -> None:
     """Raise ConfigError unless the defaults of `release` are known."""
-    if release not in RELEASES and release not in VERSIONS:
+    if release not in VERSIONS:
         raise ConfigError(
             f"unknown Slurm release {release!r}", field="release", expected=f"one of {', '.join(RELEASES)}"
         )

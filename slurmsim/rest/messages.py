@@ -13,17 +13,17 @@ YAML_TYPES = frozenset({YAML, "application/x-yaml", "text/yaml"})
 BAD_QUERY = (9000, "Query empty or not RFC7320 compliant")
 NOT_MODELLED = (2036, "Requested operation not supported on this system")
 NOT_FOUND = {
-    "24.11": "Unable find requested URL. Please view /openapi/v3 for API reference.",
-    "26.05": "Unable to find requested URL endpoint. Please query the '/openapi/v3' endpoint or visit "
+    "23.11": "Unable find requested URL. Please view /openapi/v3 for API reference.",
+    "25.11": "Unable to find requested URL endpoint. Please query the '/openapi/v3' endpoint or visit "
              "'https://slurm.schedmd.com/rest_api.html' for the OpenAPI specification which includes a list of all "
              "possible slurmrestd endpoints.",
 }  # fmt: skip
-UNPARSABLE = {"24.11": "Unable to parse query.", "26.05": "Failure during parsing"}
+UNPARSABLE = {"23.11": "Unable to parse query.", "25.11": "Failure during parsing"}
 UNKNOWN_ACCEPT = {
-    "24.11": "Accept content type is unknown", "26.05": "HTTP Accept header content type is unknown or unsupported",
+    "23.11": "Accept content type is unknown", "25.11": "HTTP Accept header content type is unknown or unsupported",
 }  # fmt: skip
 UNKNOWN_CONTENT = {
-    "24.11": "Unsupported Content-Type", "26.05": "HTTP Content-Type header content type is unknown or unsupported",
+    "23.11": "Unsupported Content-Type", "25.11": "HTTP Content-Type header content type is unknown or unsupported",
 }  # fmt: skip
 UNAUTHORIZED = "Authentication failure"
 

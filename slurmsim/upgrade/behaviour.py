@@ -14,7 +14,7 @@ from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.release_changes import CHANGES, REFUSED, SHOWN
-from slurmsim.releases import RELEASES, has, short
+from slurmsim.releases import has
 from slurmsim.upgrade.sources import Came, came
 
 SCHEDULED = "scheduled otherwise"
@@ -52,7 +52,7 @@ class Difference:
     harm
         `SCHEDULED`, or as in `slurmsim.release_changes`: `REFUSED`, `OTHERWISE`, `SHOWN`.
     since
-        The release with which it came; if that is unknown, the first release imitated here that has it.
+        The release with which it came; if that is unknown, the first recorded release that has it.
     sure
         False if it may have come before or after the two releases as well.
     command
@@ -72,15 +72,6 @@ def check_order(old: str, new: str) -> None:
     """Raise ConfigError unless `new` is the later release."""
     if not earlier(old, new):
         raise ConfigError(f"{new} is not later than {old}", field="--to", expected="a release after that of --from")
-
-
-def imitated(old: str, new: str) -> tuple[str, str]:
-    """Return the releases to compare in their place: the last imitated one up to `old`, the first one from `new` on.
-
-    >>> imitated("23.11", "24.05"), imitated("24.11", "26.05")
-    (('22.05', '24.11'), ('24.11', '26.05'))
-    """
-    return short(old), next((one for one in RELEASES if not earlier(one, new)), RELEASES[-1])
 
 
 def differences(old: str, new: str, cluster: ClusterSpec | None = None) -> list[Difference]:

@@ -48,7 +48,7 @@ class _Taker:
 
 
 def submit(script: Path, release: str) -> Submission:
-    """Submit `script` with its own options alone, as sbatch of `release`, one of those imitated, would.
+    """Submit `script` with its own options alone, as sbatch of `release` would.
 
     Raises
     ------

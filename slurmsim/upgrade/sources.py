@@ -1,7 +1,7 @@
-"""Which releases are known from Slurm's sources, and which are only the first imitated one that was seen to have it.
+"""Which releases are known from Slurm's sources, and which are only the first recorded one that was seen to have it.
 
-A release that is not imitated was looked up, in the sources or the change log of each release. A row that names
-an imitated release may have come with any release after the imitated one before, unless it is listed here.
+A release that is not recorded was looked up, in the sources or the change log of each release. A row that names
+a recorded release may have come with any release after the recorded one before, unless it is listed here.
 Options, fields and columns were looked up row by row, so they are not listed.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from slurmsim.releases import KNOWN, RELEASES
+from slurmsim.releases import RECORDED_RELEASES, RELEASES
 
 SHOWN: frozenset[str] = frozenset(
     {
@@ -48,7 +48,7 @@ SHOWN: frozenset[str] = frozenset(
         "usage_by_qos",
     }
 )
-"""Rows of `CHANGES` and `ReleaseRules` with an imitated release that the sources of the release before lack."""
+"""Rows of `CHANGES` and `ReleaseRules` with a recorded release that the sources of the release before lack."""
 
 
 class Came(Enum):
@@ -65,13 +65,13 @@ def before(name: str, since: str) -> str:
     >>> before("sacctmgr_ping", "24.11"), before("amounts_cut", "24.11"), before("hours_begun", "25.05")
     ('24.05', '22.05', '24.11')
     """
-    seen = RELEASES if is_inferred(name, since) else KNOWN
+    seen = RECORDED_RELEASES if is_inferred(name, since) else RELEASES
     return seen[seen.index(since) - 1]
 
 
 def is_inferred(name: str, since: str) -> bool:
     """Return True if the difference may have come with a release before `since`, too."""
-    return since in RELEASES and name not in SHOWN
+    return since in RECORDED_RELEASES and name not in SHOWN
 
 
 def came(name: str, since: str, old: str, new: str) -> Came:

@@ -9,8 +9,8 @@ from typing import Any
 
 from slurmsim.config.findings import Finding
 from slurmsim.release_changes import OTHERWISE, REFUSED, SHOWN
-from slurmsim.releases import VERSIONS
-from slurmsim.upgrade.behaviour import SCHEDULED, Difference, imitated
+from slurmsim.releases import RECORDED_RELEASES
+from slurmsim.upgrade.behaviour import SCHEDULED, Difference
 from slurmsim.upgrade.configuration import Readings
 
 _HEADS = {
@@ -77,12 +77,11 @@ def _row(one: Difference) -> str:
 
 
 def unsure(old: str, new: str) -> list[str]:
-    """Return what is not known of releases that are not imitated."""
-    named = [release for release in (old, new) if release not in VERSIONS]
+    """Return what is not known of releases of which nothing was recorded."""
+    named = [release for release in (old, new) if release not in RECORDED_RELEASES]
     if not named:
         return []
-    first, last = imitated(old, new)
     return [
-        f"{' and '.join(named)}: not imitated. What may have come between the two stands apart, and a script is"
-        f" submitted to {first} and {last}."
+        f"{' and '.join(named)}: known from Slurm's sources, not from recordings. What may have come between the two"
+        " stands apart."
     ]

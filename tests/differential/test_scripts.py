@@ -11,7 +11,7 @@ from unseen.oracle import kit
 
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import load_cluster
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 ALIKE = 0.95
 """The least share of scripts whose fields and messages are equal."""
@@ -95,7 +95,7 @@ def test_a_refusal_of_one_side_counts() -> None:
     assert (one.taken, one.fields) == (False, False)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RECORDED_RELEASES)
 def test_scripts_of_the_corpus_are_answered_alike(release: str, tmp_path: Path) -> None:
     place = corpus.folder()
     if place is None:

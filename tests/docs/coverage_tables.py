@@ -7,7 +7,7 @@ when the daemon has no value behind it, so it prints what Slurm prints for "not 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -27,7 +27,7 @@ from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.live.programs import NAMES
 from slurmsim.protocol import Unreachable
 from slurmsim.release_changes import CHANGES
-from slurmsim.releases import KNOWN, RELEASES, VERSION_VARIABLE
+from slurmsim.releases import RECORDED_RELEASES, RELEASES, VERSION_VARIABLE
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS
@@ -48,16 +48,17 @@ Made from the commands' tables by `python tests/docs/coverage_tables.py`; a test
 What is not here is not known to the release that is imitated, or refused. In brackets the releases that have it, where
 that is not all of {releases}.
 
-Fields, columns and the options of sbatch, srun, salloc, squeue, sinfo and sacct were looked up in the sources of
-{known}: the tables name the release each came or went with, imitated or
-not. The [last table](#what-changes-from-release-to-release) marks what only the imitated releases show.
+Answers and decisions of {recorded} were recorded and are compared. Of the other releases fields,
+columns and the options of sbatch, srun, salloc, squeue, sinfo and sacct were looked up in the sources of Slurm. The
+[last table](#what-changes-from-release-to-release) marks what only recordings show: there a release between two
+recorded ones is taken to be as the older of the two.
 """
 CHANGES_HEAD = """## What changes from release to release
 
 Beside options and fields that come and go, which are above, and decisions of the scheduler, which are in
 [fidelity-figures.md](fidelity-figures.md#other-versions-of-slurm). Of {rows} changes {looked} were looked up in the
 sources or change logs of Slurm, and so were {looked_rules} of the {rules} decisions. A release with a question mark is
-the first imitated one with the change: it may have come with any after the one of {releases} before.
+the first recorded one with the change: it may have come with any after the one of {releases} before.
 
 Decisions whose release is not known: {unknown}.
 """
@@ -99,10 +100,19 @@ def options_of(command: str, release: str) -> list[LongOption]:
     return []
 
 
+def enumerated(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
 def releases_text(known: Iterable[str]) -> str:
-    """`` (24.11, 26.05)``, or nothing for all."""
+    """`` (24.11 on)``, or nothing for all."""
     there = [release for release in RELEASES if release in set(known)]
-    return "" if len(there) == len(RELEASES) else f" ({', '.join(there)})"
+    if len(there) == len(RELEASES):
+        return ""
+    first, last = there[0], there[-1]
+    if len(there) > 1 and RELEASES.index(last) - RELEASES.index(first) == len(there) - 1:
+        return f" ({first} on)" if last == RELEASES[-1] else f" ({first} to {last})"
+    return f" ({', '.join(there)})"
 
 
 def between(since: str, until: str) -> list[str]:
@@ -176,7 +186,7 @@ def changes_head() -> str:
     rules = [(each.name, each.metadata["span"]) for each in fields(ReleaseRules) if each.metadata]
     unknown = sorted(name for name, span in rules if any(is_inferred(name, first) for first in span))
     return CHANGES_HEAD.format(
-        releases=", ".join(RELEASES),
+        releases=", ".join(RECORDED_RELEASES),
         rows=len(CHANGES),
         looked=sum(not is_inferred(name, row[0]) for name, row in CHANGES.items()),
         rules=len(rules),
@@ -187,7 +197,12 @@ def changes_head() -> str:
 
 def text() -> str:
     """The whole document."""
-    lines = [HEAD.format(releases=", ".join(RELEASES), known=", ".join(KNOWN)).rstrip(), "", "## Commands", ""]
+    lines = [
+        HEAD.format(releases=", ".join(RELEASES), recorded=enumerated(RECORDED_RELEASES)).rstrip(),
+        "",
+        "## Commands",
+        "",
+    ]
     there = MODULES
     missing = [name for name in NAMES if name not in there and name != "slurmrestd"]  # it has a page of its own
     lines += [f"There: {', '.join(f'`{name}`' for name in there)}.", ""]

@@ -47,9 +47,9 @@ def _schema(module: str, name: str) -> Callable[[], str]:
 
 
 def _releases() -> str:
-    from slurmsim.releases import RELEASES
+    from slurmsim.releases import RECORDED_RELEASES
 
-    *others, last = RELEASES
+    *others, last = RECORDED_RELEASES
     return f"{', '.join(others)} or {last}"
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import slurmsim
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 CONF = """\
 ClusterName=field
@@ -25,7 +25,7 @@ PartitionName=batch Nodes=ALL Default=YES DefMemPerCPU=100
 """
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(scope="module", params=RECORDED_RELEASES)
 def field(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurmsim.Cluster]:
     conf = tmp_path_factory.mktemp("conf") / "slurm.conf"
     conf.write_text(CONF)

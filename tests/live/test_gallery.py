@@ -12,7 +12,7 @@ from slurmsim.cli import main
 from slurmsim.live import gallery
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.settings import Settings
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 from slurmsim.rest.metrics import Metrics
 from slurmsim.states import COMPACT
 
@@ -30,7 +30,7 @@ REASONS = {
 DASHBOARD = Path(__file__).resolve().parents[2] / "docs" / "examples" / "grafana.json"
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RECORDED_RELEASES)
 def test_all_states_are_there(tmp_path: Path, release: str) -> None:
     with Cluster(Settings(**gallery.settings_of(tmp_path), release=release)) as c:
         gallery.fill(c.folder)

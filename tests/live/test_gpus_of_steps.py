@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import slurmsim
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 STEPS = {
     "--gpus=2": {"": "0,1", "-n1 --gpus=1": "0", "--gres=none": "-"},
@@ -25,7 +25,7 @@ BESIDE = """for k in 1 2; do srun -n1 --exact --gpus=1 bash -c 'echo $CUDA_VISIB
  while [ $(cat beside.* | wc -l) -lt 2 ]; do sleep 0.05; done' > beside.$k & done; wait; sort beside.*"""
 
 
-@pytest.fixture(scope="module", params=[RELEASES[0], RELEASES[-1]])
+@pytest.fixture(scope="module", params=[RECORDED_RELEASES[0], RECORDED_RELEASES[-1]])
 def live(request: pytest.FixtureRequest) -> Iterator[slurmsim.Cluster]:
     with slurmsim.cluster(nodes=1, cpus_per_node=4, gpus_per_node=4, slurm_version=request.param) as cluster:
         yield cluster

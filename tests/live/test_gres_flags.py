@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import slurmsim
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 CONF = """\
 ClusterName=flags
@@ -23,7 +23,7 @@ PartitionName=all Nodes=ALL Default=YES
 GRES = "Name=r1 Count=4\nName=r2 Count=4 Flags=explicit\nName=r3 Count=2\n"
 
 
-@pytest.fixture(params=[RELEASES[0], RELEASES[-1]])
+@pytest.fixture(params=[RECORDED_RELEASES[0], RECORDED_RELEASES[-1]])
 def live(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[slurmsim.Cluster]:
     (tmp_path / "slurm.conf").write_text(CONF)
     (tmp_path / "gres.conf").write_text(GRES)

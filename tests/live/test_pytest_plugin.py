@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from slurmsim.releases import RELEASES
+
 TESTS = """
 import subprocess
 import pytest
@@ -110,3 +112,39 @@ def test_a_conftest_may_extend_the_fixture_under_either_name(tmp_path: Path) -> 
     (tmp_path / "test_mine.py").write_text("def test(slurm):\n    assert slurm[0].nodes() and slurm[1] == 'extended'\n")
     done = run(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+OF_RELEASES = """
+import pytest
+
+@pytest.mark.slurmsim(nodes=1, releases="all")
+def test_all(slurmsim):
+    release = slurmsim.client.call("hello")["slurm_version"]
+    assert slurmsim.run("sinfo --version", check=True).stdout.startswith(f"slurm {release}.")
+
+@pytest.mark.slurmsim(releases=["23.11", "25.05"])
+class TestTwo:
+    def test_it(self, slurmsim):
+        assert slurmsim.client.call("hello")["slurm_version"] in ("23.11", "25.05")
+"""
+
+
+def test_a_test_runs_once_for_each_release(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(OF_RELEASES)
+    done = run(tmp_path, "-vv")
+    assert done.returncode == 0, done.stdout + done.stderr
+    found = re.findall(r"test_mine.py::(\S+) PASSED", done.stdout)
+    assert found == [
+        *(f"test_all[{release}]" for release in RELEASES),
+        "TestTwo::test_it[23.11]",
+        "TestTwo::test_it[25.05]",
+    ]
+
+
+@pytest.mark.parametrize("releases", ['"25.05"', '["19.05"]', "[]"])
+def test_a_release_there_is_not_is_said(tmp_path: Path, releases: str) -> None:
+    (tmp_path / "test_mine.py").write_text(
+        f"import pytest\n@pytest.mark.slurmsim(releases={releases})\ndef test_it(slurmsim): pass\n"
+    )
+    done = run(tmp_path)
+    assert done.returncode != 0 and "of the marker slurmsim: 'all' or a list out of 22.05, " in done.stdout

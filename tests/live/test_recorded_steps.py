@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import slurmsim
-from slurmsim.releases import RELEASES, row
+from slurmsim.releases import RECORDED_RELEASES, row
 
 CONF = """\
 ClusterName=oracle
@@ -36,7 +36,7 @@ RECORDED = json.loads(Path(__file__).with_name("recorded_steps.json").read_text(
 WAITED = re.compile(r"srun: (Job \d+ step creation temporarily disabled|Step created)")
 
 
-@pytest.fixture(scope="module", params=[RELEASES[0], RELEASES[-1]])
+@pytest.fixture(scope="module", params=[RECORDED_RELEASES[0], RECORDED_RELEASES[-1]])
 def live(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurmsim.Cluster]:
     conf = tmp_path_factory.mktemp("conf") / "slurm.conf"
     conf.write_text(CONF)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import slurmsim
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 
-@pytest.fixture(scope="module", params=[RELEASES[0], RELEASES[-1]])
+@pytest.fixture(scope="module", params=[RECORDED_RELEASES[0], RECORDED_RELEASES[-1]])
 def live(request: pytest.FixtureRequest) -> Iterator[tuple[slurmsim.Cluster, str]]:
     with slurmsim.cluster(nodes=2, cpus_per_node=4, gpus_per_node=4, slurm_version=request.param) as cluster:
         yield cluster, request.param

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import slurmsim
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 CONF = """\
 ClusterName=spec
@@ -20,7 +20,7 @@ PartitionName=all Nodes=ALL Default=YES
 """
 
 
-@pytest.mark.parametrize("release", [RELEASES[0], RELEASES[-1]])
+@pytest.mark.parametrize("release", [RECORDED_RELEASES[0], RECORDED_RELEASES[-1]])
 @pytest.mark.parametrize(("tasks", "states"), [(3, ["alloc", "alloc"]), (2, ["mix", "alloc"])])
 def test_specialised_cores_do_not_make_a_node_mixed(
     tmp_path: Path, release: str, tasks: int, states: list[str]

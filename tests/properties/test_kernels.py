@@ -32,7 +32,7 @@ from slurmsim.core.records.messages import Fact, Submit
 from slurmsim.model.accounting import Accounting, Association, Limits, Qos
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 from slurmsim_policies.slurm_backfill import atom_plans
 
 ON_ATOMS, ON_NODES = "backfill:atoms=1", "backfill:atoms=0"
@@ -113,13 +113,13 @@ def test_planning_on_atoms_beside(
     same(world, first=ON_ATOMS + options, second=ON_NODES + options)
 
 
-@given(world=worlds(parameters=BACKFILL), release=st.sampled_from(RELEASES))
+@given(world=worlds(parameters=BACKFILL), release=st.sampled_from(RECORDED_RELEASES))
 def test_planning_anywhere(world: World, release: str) -> None:
     same(world, release=release)
 
 
 @settings(max_examples=settings().max_examples // 2)
-@given(seed=st.integers(0, 10**9), release=st.sampled_from(RELEASES))
+@given(seed=st.integers(0, 10**9), release=st.sampled_from(RECORDED_RELEASES))
 def test_placing_shares(seed: int, release: str) -> None:
     same(shared_world(seed), release=release, forms=forms_for(seed))
 

@@ -25,7 +25,7 @@ from slurmsim.core.scheduling.main_pass import MainPass
 from slurmsim.core.scheduling.may_start import StartTest
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.policy import load_policy
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 from slurmsim_policies.backfill import Shadow
 
 SLURM = pytest.mark.parametrize("policy", ["backfill", "builtin"])
@@ -35,7 +35,7 @@ EVENT_DRIVEN = pytest.mark.parametrize("policy", ["easy", "conservative"])
 PLANNING_ALL = "backfill:plan_all=1"
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RECORDED_RELEASES)
 @settings(max_examples=settings().max_examples // 2)
 @given(world=worlds(parameters=BACKFILL))
 def test_planning_no_deeper_than_something_can_start(world: World, release: str) -> None:

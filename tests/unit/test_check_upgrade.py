@@ -11,11 +11,10 @@ import pytest
 
 from slurmsim.cli import main
 from slurmsim.config.load import load_cluster
-from slurmsim.config.option import RELEASES
 from slurmsim.core.records.release_rules import ReleaseRules, rules_of
 from slurmsim.errors import ConfigError
 from slurmsim.release_changes import CHANGES, OTHERWISE, REFUSED, SHOWN, since
-from slurmsim.releases import VERSIONS
+from slurmsim.releases import RECORDED_RELEASES, RELEASES
 from slurmsim.upgrade.behaviour import NEEDS, SCHEDULED, differences
 from slurmsim.upgrade.scripts import compared, submit
 from slurmsim.upgrade.sources import SHOWN as SHOWN_BY_SOURCES
@@ -36,7 +35,7 @@ def conf(tmp_path: Path) -> Path:
 
 
 def test_each_row_that_differs_is_told_and_no_other():
-    for old, new in pairwise(VERSIONS):
+    for old, new in pairwise(RECORDED_RELEASES):
         texts = {one.text for one in differences(old, new)}
         for name, (_, _, text, harm) in CHANGES.items():
             assert (text in texts) == (since(new, name) and not since(old, name)) and harm in (
@@ -57,7 +56,7 @@ def test_each_row_that_differs_is_told_and_no_other():
 def test_steps_add_up():
     """What came between two releases came in one of the steps between them."""
     whole = {(one.since, one.text) for one in differences("22.05", "26.05") if not one.text.startswith(("New", "The "))}
-    steps = {(one.since, one.text) for old, new in pairwise(VERSIONS) for one in differences(old, new)}
+    steps = {(one.since, one.text) for old, new in pairwise(RECORDED_RELEASES) for one in differences(old, new)}
     assert whole <= steps
     for old, new in pairwise(RELEASES):
         assert {one.since for one in differences(old, new)} <= set(RELEASES)
@@ -68,12 +67,12 @@ def test_what_is_known_to_have_come_stands_apart_from_what_may_have():
     known = {one.text: one.since for one in found if one.sure}
     assert known[CHANGES["qos_lists_stay"][2]] == "24.05" and set(known.values()) == {"24.05"}
     assert "The options that are gone: `--power`." in known
-    assert "New options: `--export-file`, `--resv-ports`, `--segment`." in known
+    assert "New options: `--export-file`, `--resv-ports`, `--segment`, `--stepmgr`." in known
     maybe = {one.text: one.since for one in found if not one.sure}
     assert maybe[CHANGES["amounts_cut"][2]] == "24.11" and set(maybe.values()) == {"24.11"}
     assert CHANGES["lineage_of_associations"][2] not in known | maybe  # 23.11 has it already
     assert CHANGES["sacctmgr_ping"][2] not in known | maybe  # the sources of 24.05 lack it
-    assert all(one.sure for old, new in pairwise(VERSIONS) for one in differences(old, new))
+    assert all(one.sure for old, new in pairwise(RECORDED_RELEASES) for one in differences(old, new))
 
 
 def test_a_rule_that_came_and_went_is_told_while_its_releases_are_not_known():
@@ -86,7 +85,7 @@ def test_a_rule_that_came_and_went_is_told_while_its_releases_are_not_known():
 def test_rows_known_from_sources_are_rows_that_need_it():
     first = {name: row[0] for name, row in CHANGES.items()}
     first |= {each.name: each.metadata["span"][0] for each in fields(ReleaseRules) if each.metadata}
-    assert {name for name in SHOWN_BY_SOURCES if first.get(name) not in VERSIONS} == set()
+    assert {name for name in SHOWN_BY_SOURCES if first.get(name) not in RECORDED_RELEASES} == set()
 
 
 def test_rules_that_decide_nothing_here_are_left_out(conf):
@@ -109,7 +108,7 @@ def test_keys_that_go_are_told_first(conf, capsys):
     assert main(["check", "--from", "23.11", "--to", "24.05", "--json", str(conf)]) == 1
     told = json.loads(capsys.readouterr().out)
     assert [one["key"] for one in told["does_not_start"]] == ["SchedulerAuth"]
-    assert "23.11 and 24.05: not imitated" in told["unsure"][0]
+    assert "23.11 and 24.05: known from Slurm's sources" in told["unsure"][0]
     assert {one["sure"] for one in told["differences"]} == {True, False}
     assert main(["check", "--from", "23.11", "--to", "24.05", str(conf)]) == 1
     said = capsys.readouterr().out

@@ -7,7 +7,7 @@ from slurmsim.commands.json import openapi_sacct, versions
 from slurmsim.commands.json.versions import always, at_least_zero, chosen, count, limit, nested, placed, text
 from slurmsim.records import accounting as records
 from slurmsim.release_changes import since
-from slurmsim.releases import row
+from slurmsim.releases import PROTOCOLS, row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 _LEVELS = {"None": "None", "Operator": "Operator", "Administrator": "Administrator"}
-_RPC = {"24.11": 10752, "26.05": 11520}
 _FLAGS = {"denyonlimit": "DENY_LIMIT", "enforceusagethreshold": "ENFORCE_USAGE_THRESHOLD", "nodecay": "NO_DECAY",
           "noreserve": "NO_RESERVE", "overpartqos": "OVERRIDE_PARTITION_QOS",
           "partitionmaxnodes": "PARTITION_MAXIMUM_NODE",
@@ -114,7 +113,8 @@ def _cluster(r: Record, release: str, version: int) -> Record:
     root = {"account": "root", "cluster": r["cluster"], "partition": "", "user": "", "id": r["association"]["id"]}
     return {
         "controller": {"host": r["host"], "port": r["port"]}, "flags": ["MULTIPLE_SLURMD"], "name": r["cluster"],
-        "nodes": r["nodes"], **select, "associations": {"root": root}, "rpc_version": row(_RPC, release), "tres": tres,
+        "nodes": r["nodes"], **select, "associations": {"root": root}, "rpc_version": row(PROTOCOLS, release),
+        "tres": tres,
     }  # fmt: skip
 
 

@@ -18,10 +18,17 @@ if TYPE_CHECKING:
     Record = dict[str, Any]
     Number = Record  # one that may be unset or without end: `set`, `infinite`, `number`
 
-SERVED: dict[str, tuple[int, ...]] = {"22.05": (), "24.11": (42, 41, 40), "26.05": (45, 44, 43, 42)}
+SERVED: dict[str, tuple[int, ...]] = {
+    "22.05": (), "23.11": (40,), "24.05": (41, 40), "24.11": (42, 41, 40), "25.05": (43, 42, 41, 40),
+    "25.11": (44, 43, 42, 41), "26.05": (45, 44, 43, 42),
+}  # fmt: skip
 """Release -> minor numbers of the versions it is asked in here, its own first; ``v0.0.42`` is 42. Read by `served`."""
 OF_JOBS = 42  # from this version on jobs of the database are modelled, too; nothing older of them was recorded
-LISTED = {"24.11": (42, 40, 41), "26.05": (43, 42, 45, 44)}  # the order in which ``--json=list`` names them
+LISTED = {
+    "23.11": (40, 39), "24.05": (41, 40, 39), "24.11": (42, 40, 41), "25.05": (43, 42, 41, 40),
+    "25.11": (44, 43, 42, 41), "26.05": (43, 42, 45, 44),
+}  # fmt: skip
+"""Release -> those ``--json=list`` names, in its order; that of 24.11 and 26.05 was recorded."""
 
 
 class Field(NamedTuple):
@@ -38,7 +45,7 @@ def served(release: str) -> tuple[int, ...]:
     """Minor numbers of the versions that `release` serves, its own first; a newer release inherits them.
 
     >>> served("22.05"), served("25.05"), served("26.05")
-    ((), (42, 41, 40), (45, 44, 43, 42))
+    ((), (43, 42, 41, 40), (45, 44, 43, 42))
     """
     found: tuple[int, ...] = row(SERVED, release)
     return found
@@ -180,8 +187,7 @@ BY_PLACE = 44  # from this version on licenses come in the order of slurm.conf; 
 def chosen(command: str, told: str | None, release: str, io: Io) -> int:
     """Return the version that ``--json=TOLD`` asks for. Prints and raises Stop for ``list`` and unknown ones."""
     own = served(release)[0]
-    if not told:
-        return own
+    told = told or name(own)
     if told == "list":
         io.error("Possible data_parser plugins:")
         io.out("".join(f"{name(version)}\n" for version in row(LISTED, release)))
@@ -192,10 +198,14 @@ def chosen(command: str, told: str | None, release: str, io: Io) -> int:
         raise Stop(1)
     known = {f"v0.0.{version}": version for version in served(release)}
     if plugin in known and command == "sacct" and known[plugin] < OF_JOBS:
-        io.error(f"{command}: error: data_parser/{plugin} is not modelled of the database; {name(own)} is")
+        but = f"; {name(own)} is" if own >= OF_JOBS else ""
+        io.error(f"{command}: error: data_parser/{plugin} is not modelled of the database{but}")
         raise Stop(1)
     if plugin in known:
         return known[plugin]
+    if plugin in (f"v0.0.{version}" for version in row(LISTED, release)):
+        io.error(f"{command}: error: data_parser/{plugin} is not modelled; {name(own)} is")
+        raise Stop(1)
     io.error(f"{command}: error: load_plugins: unable to find plugin: data_parser/{plugin}")
     io.error(
         f"{command}: error: data_parser_g_new: failure loading plugins: "

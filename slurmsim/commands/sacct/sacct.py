@@ -16,7 +16,7 @@ from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.dashed_table import Head, heading, line
 from slurmsim.commands.text.database_away import database_away
 from slurmsim.commands.text.messages import Stop, stoppable
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import of_openapi, release_of
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
 
@@ -57,10 +57,11 @@ def _dump(asked: Asked, argv: list[str], io: Io) -> int:
     from slurmsim.commands.json import openapi_sacct  # long, and rarely wanted
     from slurmsim.commands.json import sacct as data_parser
 
+    as_openapi = of_openapi("sacct", asked.release, io)
     jobs = load(asked, io)
-    if since(asked.release, "data_parsers"):
-        return data_parser.dump_jobs(jobs, asked, argv, io)
-    return openapi_sacct.dump_jobs(jobs, asked, io)
+    if as_openapi:
+        return openapi_sacct.dump_jobs(jobs, asked, io)
+    return data_parser.dump_jobs(jobs, asked, argv, io)
 
 
 def _help(asked: Asked, io: Io) -> int:

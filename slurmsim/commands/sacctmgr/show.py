@@ -29,7 +29,7 @@ from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.commands.text.messages import Stop
 from slurmsim.fast_imports import pattern
 from slurmsim.release_changes import since
-from slurmsim.releases import row
+from slurmsim.releases import PROTOCOLS, row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,12 +53,11 @@ _QOS = {
     "22.05": "Name,Prio,GraceT,Preempt,PreemptE,PreemptM,Flags%40,UsageThres,UsageFactor,GrpTRES,GrpTRESMins,"
     "GrpTRESRunMins,GrpJ,GrpS,GrpW,MaxTRES,MaxTRESPerN,MaxTRESMins,MaxW,MaxTRESPerUser,MaxJobsPerUser,"
     "MaxSubmitJobsPerUser,MaxTRESPerAcct,MaxJobsPerAcct,MaxSubmitJobsPerAcct,MinTRES",
-    "24.11": "Name,Prio,GraceT,Preempt,PreemptE,PreemptM,Flags%40,UsageThres,UsageFactor,GrpTRES,GrpTRESMins,"
+    "24.05": "Name,Prio,GraceT,Preempt,PreemptE,PreemptM,Flags%40,UsageThres,UsageFactor,GrpTRES,GrpTRESMins,"
     "GrpTRESRunMins,GrpJ,GrpS,GrpW,MaxTRES,MaxTRESPerN,MaxTRESMins,MaxW,MaxTRESPerUser,MaxJobsPerUser,"
     "MaxSubmitJobsPerUser,MaxTRESPerAcct,MaxTRESRunMinsPerAcct%22,MaxTRESRunMinsPerUser%22,MaxJobsPerAcct,"
     "MaxSubmitJobsPerAcct,MinTRES",
 }
-_RPC = {"22.05": 9728, "24.11": 10752, "26.05": 11520}
 _NO_ENTITY = {
     "22.05": 'No valid entity in list command\nInput line must include "Account", "Association", "Cluster", '
     '"Configuration",\n"Event", "Federation", "Problem", "QOS", "Resource", "Reservation",\n"RunAwayJobs", "Stats", '
@@ -227,7 +226,7 @@ def show_cluster(session: Session, words: list[str]) -> None:
     flags = None if since(session.release, "unset_cluster_flags") else ""
     getters = ASSOCIATION | {
         "cluster": of("cluster"), "chost": of("host"), "cport": of("port"),
-        "rpc_version": lambda r: row(_RPC, session.release), "tres": lambda r: tres_text(r["tres"]),
+        "rpc_version": lambda r: row(PROTOCOLS, session.release), "tres": lambda r: tres_text(r["tres"]),
         "nodecnt": lambda r: r["tres"].get("node"), "cluster_nodes": of("nodes"), "select": lambda r: 109,
         "class": lambda r: "", "flags": lambda r: flags, "federation": lambda r: "",
         "id": lambda r: 0, "features": lambda r: "", "fedstate": lambda r: "NA", "fedstateraw": lambda r: 0,

@@ -46,7 +46,7 @@ _USAGE = """Usage: scancel [-A account] [--batch]{ctld} [--full] [--interactive]
                [--hurry] [-V] [-v] [-w hosts...] [--wckey=wckey]
                [job_id[_array_id][.step_id]]
 """
-_CTLD = {"22.05": "", "24.11": " [--ctld]"}
+_CTLD = {"22.05": "", "23.11": " [--ctld]"}
 _NAMED = (
     ("A", "account"), ("n", "job_name"), ("w", "nodelist"), ("p", "partition"), ("q", "qos"), ("R", "reservation"),
     ("t", "state"), ("u", "user_name"), ("wckey", "wckey"),

@@ -4,6 +4,8 @@ One line a row: name, value in 22.05, in 24.11, in 26.05; ``=`` as before, ``-``
 where it is given, by number.
 """
 
+from slurmsim.releases import recorded_cell
+
 MAIN = """\
 AccountingStorageBackupHost | (null) | = | =
 AccountingStorageEnforce | none | = | =
@@ -290,21 +292,15 @@ PMIxTimeout | - | 300 | -
 PMIxTlsUCX | - | (null) | -
 """
 
-_COLUMNS = ("22.05", "24.11", "26.05")
-
 
 def rows(text: str, release: str) -> list[tuple[str, str]]:
-    """Name and value of what `release` lists, in its order."""
+    """Name and value of what `release` lists, in its order; between recorded ones a release is as the older."""
     found = []
     for line in text.splitlines():
         if not line:
             continue
         name, *cells = line.split(" | ")
-        value = ""
-        for column, cell in zip(_COLUMNS, cells, strict=True):
-            value = value if cell == "=" else cell
-            if column == release:
-                break
+        value = recorded_cell(cells, release)
         if value != "-":
             found.append((name, value))
     return found

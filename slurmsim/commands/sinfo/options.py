@@ -77,7 +77,7 @@ _LONG: dict[str, str] = {
         "partition:9 ,available:.5 ,time:.10 ,size:.10 ,root:.4 ,oversubscribe:.8 ,groups:.10 ,nodes:.6 ,"
         "statelong:.11 ,nodelist:0"
     ),
-    "24.11": (
+    "23.02": (
         "partition:9 ,available:.5 ,time:.10 ,size:.10 ,root:.4 ,oversubscribe:.8 ,groups:.10 ,nodes:.6 ,"
         "statelong:.11 ,reservation:.11 ,nodelist:0"
     ),

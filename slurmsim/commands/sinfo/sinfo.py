@@ -14,7 +14,7 @@ from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.text.iterating import print_repeatedly
 from slurmsim.commands.text.messages import stoppable
 from slurmsim.commands.text.plugin_lines import plugin_lines
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import of_openapi, release_of
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -35,7 +35,7 @@ def run(argv: list[str], io: Io) -> int:
     """One sinfo call in the world `io`; the exit code."""
     asked = read(argv, io, release_of(io))
     asked.argv = list(argv)
-    if asked.dump and not since(asked.release, "data_parsers"):
+    if asked.dump and of_openapi("sinfo", asked.release, io):
         from slurmsim.commands.json.openapi_node import dump_nodes  # rarely wanted
 
         return dump_nodes(asked.dump, io, asked.release)

@@ -39,11 +39,11 @@ _USAGE = (
 )
 _LONG = {
     "22.05": "%.15i %9r %.8u %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10Q %.11N %.20T",
-    "24.11": "%.15i %9r %.8u %.8o %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10n %.10Q %.11N %.20T",
+    "23.02": "%.15i %9r %.8u %.8o %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10n %.10Q %.11N %.20T",
 }
 _LONG_NORM = {
     "22.05": "%.15i %9r %.8u %10y %10a %10b %10f %10j %10p %10q %20t",
-    "24.11": "%.15i %9r %.8u %.8o %10y %10a %10b %10f %10j %10p %10n %10q %20t",
+    "23.02": "%.15i %9r %.8u %.8o %10y %10a %10b %10f %10j %10p %10n %10q %20t",
 }
 if TYPE_CHECKING:
     Record = Mapping[str, Any]
@@ -114,8 +114,8 @@ _COLUMNS: dict[str, Column] = {
     "f": _factor("fairshare", "FAIRSHARE", True), "F": _factor("fairshare", "FAIRSHARE", False),
     "i": Column("JOBID", lambda show: "Weights", lambda show, record: str(record["job_id"])),
     "j": _factor("size", "JOBSIZE", True), "J": _factor("size", "JOBSIZE", False),
-    "n": _text("QOSNAME", "qos_name", "24.11"), "N": Column("NICE", _blank, lambda s, r: str(r["nice"])),
-    "o": _text("ACCOUNT", "account", "24.11"),
+    "n": _text("QOSNAME", "qos_name", "23.02"), "N": Column("NICE", _blank, lambda s, r: str(r["nice"])),
+    "o": _text("ACCOUNT", "account", "23.02"),
     "p": _factor("partition", "PARTITION", True), "P": _factor("partition", "PARTITION", False),
     "q": _factor("qos", "QOS", True), "Q": _factor("qos", "QOS", False),
     "r": _text("PARTITION", "partition_name"), "s": _text("SLUID", "sluid", "26.05"),

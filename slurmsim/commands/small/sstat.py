@@ -89,8 +89,8 @@ _SHOWN = (
     "tresusageoutmax,tresusageoutmaxnode,tresusageoutmaxtask,tresusageoutmin,tresusageoutminnode,"
     "tresusageoutmintask,tresusageouttot"
 )
-_FIRST = {"22.05": ("", ""), "26.05": ("10 AllocTRES", "14 SLUID\n")}
-_DEFAULT = {"22.05": _SHOWN, "26.05": _SHOWN.replace("jobid,", "jobid,alloctres,", 1)}
+_FIRST = {"22.05": ("", ""), "25.05": ("10 AllocTRES", ""), "26.05": ("10 AllocTRES", "14 SLUID\n")}
+_DEFAULT = {"22.05": _SHOWN, "25.05": _SHOWN.replace("jobid,", "jobid,alloctres,", 1)}
 _ASKED = ("job_id", "step_id", "nodes", "tres_alloc_str", "sluid")
 _JOB = {"22.05": "job {}", "26.05": "JobId={}"}
 _UNMEASURED = {

@@ -83,9 +83,9 @@ _USAGE = """Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jo
               [--qos qos] [--reservation reservation] [--sort fields] [--start]
               [--step step_id] [-t states] [-u user_name] [--usage]
               [-L licenses] [-w nodes] [--federation] [--local] [--sibling]
-              [--expand-patterns] [--json=data_parser] [--yaml=data_parser]
               {}[-ahjlrsv]
 """
+_PARSERS = "[--json=data_parser] [--yaml=data_parser]\n              "
 _USAGES = {
     "22.05": """Usage: squeue [-A account] [--clusters names] [-i seconds] [--job jobid]
               [-n name] [-o format] [-p partitions] [--qos qos]
@@ -94,8 +94,9 @@ _USAGES = {
               [-L licenses] [-w nodes] [--federation] [--local] [--sibling]
 \t      [-ahjlrsv]
 """,
-    "24.11": _USAGE.format(""),
-    "26.05": _USAGE.format("[--running-over=time] [--running-under=time] "),
+    "23.11": _USAGE.format(_PARSERS),
+    "24.05": _USAGE.format(f"[--expand-patterns] {_PARSERS}"),
+    "25.11": _USAGE.format(f"[--expand-patterns] {_PARSERS}[--running-over=time] [--running-under=time] "),
 }
 
 

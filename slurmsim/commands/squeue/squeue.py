@@ -19,7 +19,7 @@ from slurmsim.commands.text.cluster_facts import Cluster, named_cluster
 from slurmsim.commands.text.iterating import print_repeatedly
 from slurmsim.commands.text.messages import Stop, stoppable
 from slurmsim.commands.text.plugin_lines import plugin_lines
-from slurmsim.commands.text.release import release_of
+from slurmsim.commands.text.release import of_openapi, release_of
 from slurmsim.fast_imports import pattern
 from slurmsim.protocol import Refusal, Unreachable
 from slurmsim.release_changes import since
@@ -58,7 +58,7 @@ def run(argv: list[str], io: Io) -> int:
     users = _user_ids(asked, io)
     if asked.clusters is not None:
         asked.clusters = named_cluster(io, "squeue", asked.clusters)
-    if asked.dump and not since(asked.release, "data_parsers"):
+    if asked.dump and of_openapi("squeue", asked.release, io):
         from slurmsim.commands.json.openapi_job import dump_jobs  # long, and rarely wanted
 
         return dump_jobs(asked.dump, io, asked.release)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _HOST_FILE_MOST = 1 << 20
 _TOO_WIDE = {
     "22.05": "Warning: can't run {tasks} processes on {nodes} nodes, setting nnodes to {tasks}",
-    "24.11": "warning: can't run {tasks} processes on {nodes} nodes, setting nnodes to {tasks}",
+    "23.02": "warning: can't run {tasks} processes on {nodes} nodes, setting nnodes to {tasks}",
 }
 _LIST_RAISES_COUNT = {"22.05": True, "24.11": False}
 """Whether a node list asks for as many nodes even beside ``--nodes``."""

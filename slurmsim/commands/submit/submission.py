@@ -27,7 +27,7 @@ _LATER = {
 }
 _NOT_AN_ERROR = "Requested nodes are busy"
 _INVALID_JOB = "Invalid job id specified"
-_START_WORDS = {"22.05": "using", "26.05": "a using"}
+_START_WORDS = {"22.05": "using", "25.05": "a using"}
 
 
 class Failed(Exception):

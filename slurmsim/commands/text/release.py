@@ -1,4 +1,4 @@
-"""Which release of Slurm a command is to look like."""
+"""Which release of Slurm a command is to look like, and which of two forms its documents have."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import os
 
 from slurmsim import wire_json
 from slurmsim.commands.io import FAILED_CALLS
-from slurmsim.releases import VERSION_VARIABLE, of_new, short, version_line
+from slurmsim.commands.text.messages import Stop
+from slurmsim.release_changes import since
+from slurmsim.releases import RECORDED_RELEASES, VERSION_VARIABLE, of_new, short, version_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,3 +60,16 @@ def _kept(folder: str) -> dict[str, Any]:
         return dict(wire_json.loads(line[line.index(b"{") :].decode()))
     except (OSError, ValueError, TypeError):
         return {}
+
+
+def of_openapi(command: str, release: str, io: Io) -> bool:
+    """Return True if the documents of `release` have OpenAPI's form, as they had before there were data parsers.
+
+    Prints and raises Stop for a release that has another form which is not modelled.
+    """
+    if since(release, "data_parsers"):
+        return False
+    if release == RECORDED_RELEASES[0]:
+        return True
+    io.error(f"{command}: error: JSON and YAML of Slurm {release} are not modelled")
+    raise Stop(1)

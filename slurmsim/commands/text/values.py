@@ -24,7 +24,7 @@ NICE_LIMIT = 0x7FFFFFFD
 THREAD_FLAG = 0x8000  # of core_spec: the number counts threads
 _SPACES = " \t\n\v\f\r"
 _LONG = 1 << 63
-_TOO_BIG = {"22.05": (_LONG - 1, "to big"), "24.11": (0x7FFFFFFF, "too large")}
+_TOO_BIG = {"22.05": (_LONG - 1, "to big"), "23.11": (0x7FFFFFFF, "too large")}
 
 SIGNALS = {
     "HUP": 1,

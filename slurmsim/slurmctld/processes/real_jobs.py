@@ -19,7 +19,7 @@ from slurmsim.errors import OutputError
 from slurmsim.gres_words import told_per_task
 from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
-from slurmsim.releases import row
+from slurmsim.releases import PROTOCOLS, row
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.simulated import is_real
@@ -48,7 +48,6 @@ END_ROOM = 1024
 Run = tuple[int, int]  # core id and restarts of one run of a job
 Pending = tuple[list[LiveJob], list[Callable[[], None]], list[Run]]
 """Scripts to start, runs to end and runs to forget once what led to it is on the disk."""
-_PROTOCOL = {"22.05": 9728, "24.11": 10752, "26.05": 11520}  # by release: the version of its protocol
 
 
 class RealJobs:
@@ -455,4 +454,4 @@ def ended(core: Job, restarts: int, status: int) -> tuple[JobEnded, bool]:
 def working_cluster(cluster: LiveCluster) -> str:
     """Return SLURM_WORKING_CLUSTER: name, address, port and protocol of the controller."""
     port = str(cluster.spec.options.get("SlurmctldPort") or 6817).partition("-")[0]
-    return f"{cluster.spec.name}:{cluster.host}:{port}:{row(_PROTOCOL, cluster.release)}:109"
+    return f"{cluster.spec.name}:{cluster.host}:{port}:{row(PROTOCOLS, cluster.release)}:109"

@@ -17,7 +17,7 @@ from slurmsim.slurmctld.processes.real_jobs import ended
 from slurmsim.states import JobState
 
 CHANGES = frozenset({"ended"})
-_SIGNALLED = {"22.05": "JobLaunchFailure", "24.11": "RaisedSignal:{number}({name})"}
+_SIGNALLED = {"22.05": "JobLaunchFailure", "23.02": "RaisedSignal:{number}({name})"}
 _KILLED = (JobState.CANCELLED, JobState.TIMEOUT, JobState.NODE_FAIL)
 
 

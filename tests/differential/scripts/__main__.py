@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts import both, corpus, engine, score
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 
 def _add(found: dict[str, Any], more: dict[str, Any]) -> None:
@@ -34,7 +34,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("record", "ours", "compare"))
     parser.add_argument("--folder", type=Path, default=Path("script-answers"))
-    parser.add_argument("--release", choices=RELEASES, default=RELEASES[0])
+    parser.add_argument("--release", choices=RECORDED_RELEASES, default=RECORDED_RELEASES[0])
     parser.add_argument("--only", default="", help="scripts whose name has this part")
     parser.add_argument("--submissions", action="store_true", help="ours: only what is said and shown, much faster")
     parser.add_argument("--runs", action="store_true", help="ours: only what scripts print and find")

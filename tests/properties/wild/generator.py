@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 from wild.happenings import BINS, draw_events, draw_options, draw_reservations, draw_watts
 from wild.jobs import draw_jobs
 from wild.machine import draw_machine
@@ -27,5 +27,5 @@ def wild_world(seed: int) -> World:
         events=tuple(draw_events(draw, machine, first, last)), reservations=tuple(reservations),
         bins=draw.choice(BINS) if "@bins" in machine.policy else (),
         watts=tuple(draw_watts(draw, machine, first, last)) if options.get("power_budget") == "@watts.csv" else (),
-        options=options, release=draw.choice((RELEASES[0], RELEASES[0], *RELEASES[1:])),
+        options=options, release=draw.choice((RECORDED_RELEASES[0], RECORDED_RELEASES[0], *RECORDED_RELEASES[1:])),
     )  # fmt: skip

@@ -13,7 +13,7 @@ from script_cluster import Scripts
 from test_recorded_threads import CONF
 
 from slurmsim.hostlist import expand
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 THREADS = {f"n{i:02}": 2 if i < 5 else 1 for i in range(1, 9)}
 _PLACED = re.compile(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=(\d+)")
@@ -32,7 +32,7 @@ WISHES = st.tuples(
 
 
 @settings(max_examples=12, deadline=None)
-@given(st.sampled_from(RELEASES), st.lists(WISHES, min_size=4, max_size=12))
+@given(st.sampled_from(RECORDED_RELEASES), st.lists(WISHES, min_size=4, max_size=12))
 def test_no_cpu_is_given_twice(release: str, wishes: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         cluster = Scripts(Path(folder), release, CONF)

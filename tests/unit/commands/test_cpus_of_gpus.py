@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from script_cluster import Scripts
 
-from slurmsim.releases import RELEASES, row
+from slurmsim.releases import RECORDED_RELEASES, row
 
 CONF = """\
 ClusterName=oracle
@@ -48,7 +48,7 @@ RECORDED = {
 }
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(scope="module", params=RECORDED_RELEASES)
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
     yield Scripts(tmp_path_factory.mktemp("gpus"), request.param, CONF)
 
@@ -78,7 +78,7 @@ PartitionName=gpu Nodes=g[1-2] Default=YES DefaultTime=10 OverSubscribe=EXCLUSIV
 )
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RECORDED_RELEASES)
 def test_a_whole_node_has_as_many_gpus_as_it_can(tmp_path: Path, release: str) -> None:
     """Since 26.05 a job that may have one node only has the first that serves it."""
     first = "g1" if release == "26.05" else "g2"

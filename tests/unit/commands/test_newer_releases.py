@@ -11,7 +11,7 @@ from engine_client import Cluster
 from slurmsim.commands.submit.options import layout_values
 from slurmsim.commands.text.plugin_lines import plugin_lines
 from slurmsim.commands.text.values import BadValue, Context
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 CONF = """\
 ClusterName=tux
@@ -31,7 +31,7 @@ def cluster_of(release: str, folder: Path) -> Cluster:
 def answers(command: str, folder: Path, user: str = "root", before: str = "") -> list[str]:
     """What each release prints, output before errors; `before` is one command, or several with `&&` between them."""
     found = []
-    for release in RELEASES:
+    for release in RECORDED_RELEASES:
         place = folder / release
         place.mkdir()
         cluster = cluster_of(release, place)
@@ -63,13 +63,13 @@ def test_a_refused_update_of_a_reservation_is_told_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("change", "left"), [("+=n4", "n[2-4]"), ("-=n3", "n2"), ("-=n[2-3],n4", "")])
 def test_nodes_are_added_to_reservations_and_taken_away(change: str, left: str, tmp_path: Path) -> None:
     command = f"scontrol update reservationname=r nodes{change}"
-    for release in RELEASES:
+    for release in RECORDED_RELEASES:
         place = tmp_path / release
         place.mkdir()
         cluster = cluster_of(release, place)
         assert cluster.run(_RESERVE)[0] == 0
         _, _, error = cluster.run(command)
-        if release == RELEASES[0]:
+        if release == RECORDED_RELEASES[0]:
             assert _SIGNS in error
         elif left:
             assert f"Nodes={left} " in cluster.text("scontrol show reservation r")
@@ -175,22 +175,22 @@ def test_squeue_tells_cpus_of_a_task_as_tres(tmp_path: Path) -> None:
 
 
 def test_a_priority_is_set_by_operators(tmp_path: Path) -> None:
-    cluster = cluster_of(RELEASES[0], tmp_path)
+    cluster = cluster_of(RECORDED_RELEASES[0], tmp_path)
     for user, heard in (("alice", False), ("root", True)):
         cluster.text("sbatch -N 4 --exclusive --priority=77 --wrap true", user)
         assert (cluster.text(f"squeue -h -u {user} -t pd -o %Q").strip() == "77") == heard
 
 
 def test_nodes_get_an_address_each(tmp_path: Path) -> None:
-    cluster = cluster_of(RELEASES[0], tmp_path)
+    cluster = cluster_of(RECORDED_RELEASES[0], tmp_path)
     for field in ("nodeaddr", "nodehostname"):
         for value, code in (("localhost", 1), ("h[1-2]", 0)):
             assert cluster.run(f"scontrol update nodename=n[2-3] {field}={value}")[0] == code
 
 
 def test_plugins_sinfo_loads() -> None:
-    assert [len(plugin_lines(None, release, nodes=True)) for release in RELEASES] == [4, 2, 0]
-    assert [len(plugin_lines(None, release)) for release in RELEASES] == [4, 0, 0]
+    assert [len(plugin_lines(None, release, nodes=True)) for release in RECORDED_RELEASES] == [4, 2, 0]
+    assert [len(plugin_lines(None, release)) for release in RECORDED_RELEASES] == [4, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_one_frequency_is_for_userspace(text: str, governor: str | None) -> None
 
 def test_nodes_in_use_are_planned_too(tmp_path: Path) -> None:
     found = []
-    for release in RELEASES:
+    for release in RECORDED_RELEASES:
         place = tmp_path / release
         place.mkdir()
         cluster = Cluster(place, CONF + "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n", release=release)
@@ -227,7 +227,7 @@ def test_who_holds_is_looked_at_before_the_job(command: str, tmp_path: Path) -> 
 
 def test_tasks_that_could_be_updated_are_not_named(tmp_path: Path) -> None:
     found = []
-    for release in RELEASES:
+    for release in RECORDED_RELEASES:
         place = tmp_path / release
         place.mkdir()
         cluster = cluster_of(release, place)
@@ -273,7 +273,7 @@ def test_cpus_for_the_tasks_of_a_node(options: str, counts: tuple[str, ...], tmp
 )  # fmt: skip
 def test_a_deadline_leaves_time_for_the_limit(options: str, refused: bool, tmp_path: Path) -> None:
     found = []
-    for release in RELEASES:
+    for release in RECORDED_RELEASES:
         place = tmp_path / release
         place.mkdir()
         conf = CONF + "PartitionName=short Nodes=n[1-4] DefaultTime=10 MaxTime=20\n"
@@ -318,14 +318,14 @@ def test_partitions_are_named_once(options: str, names: tuple[str, ...], tmp_pat
 
 
 def test_idle_clears_flags_but_not_the_reason(tmp_path: Path) -> None:
-    cluster = cluster_of(RELEASES[0], tmp_path)
+    cluster = cluster_of(RECORDED_RELEASES[0], tmp_path)
     cluster.text("scontrol update nodename=n4 state=fail reason=broken")
     cluster.text("scontrol update nodename=n4 state=idle")
     assert cluster.text("sinfo -h -N -n n4 -p main -o '%T %E'") == "idle broken\n"
 
 
 def test_partitions_that_take_no_jobs_are_left_out_of_lists(tmp_path: Path) -> None:
-    cluster = cluster_of(RELEASES[0], tmp_path)
+    cluster = cluster_of(RECORDED_RELEASES[0], tmp_path)
     cluster.text("scontrol update partitionname=main state=drain")
     assert cluster.text("sbatch -H -p main,big --wrap true", "alice") == "Submitted batch job 2\n"
     assert cluster.text("squeue -h -j 2 -O partition").strip() == "big"
@@ -341,7 +341,7 @@ def test_without_accounting_the_qos_asked_for_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("options", ["", "-a 1-3 "])
 def test_a_partition_that_is_down_is_told_at_once(options: str, tmp_path: Path) -> None:
     found = []
-    for release in RELEASES:
+    for release in RECORDED_RELEASES:
         place = tmp_path / release
         place.mkdir()
         cluster = cluster_of(release, place)
@@ -415,7 +415,7 @@ def test_of_a_partition_that_takes_no_jobs_unknown_features_are_told_first(tmp_p
 
 def test_why_reserved_cores_stay(tmp_path: Path) -> None:
     found = []
-    for release in RELEASES:
+    for release in RECORDED_RELEASES:
         place = tmp_path / release
         place.mkdir()
         cluster = Cluster(place, "SelectType=select/cons_tres\n" + CONF, release=release)
@@ -428,7 +428,7 @@ def test_why_reserved_cores_stay(tmp_path: Path) -> None:
 
 def test_reserved_cores_of_a_node_with_sockets(tmp_path: Path) -> None:
     found = []
-    for release in RELEASES:
+    for release in RECORDED_RELEASES:
         place = tmp_path / release
         place.mkdir()
         conf = CONF.replace("CPUs=4", "Sockets=2 CoresPerSocket=4")
@@ -450,7 +450,7 @@ def test_slurmctld_does_not_tell_who_may_cancel_what_is_over(tmp_path: Path) -> 
 
 def test_the_limit_of_a_task_named_by_its_own_id(tmp_path: Path) -> None:
     found = []
-    for release in RELEASES:
+    for release in RECORDED_RELEASES:
         place = tmp_path / release
         place.mkdir()
         cluster = cluster_of(release, place)

@@ -13,7 +13,7 @@ import pytest
 from script_cluster import Scripts
 from test_recorded_shapes import of_release, recorded
 
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 CONF = """\
 ClusterName=oracle
@@ -31,7 +31,7 @@ PartitionName=defs Nodes=ALL DefaultTime=10 DefCpuPerGPU=3 DefMemPerGPU=1500
 RECORDED = recorded("recorded_gpus.json")
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(scope="module", params=RECORDED_RELEASES)
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
     yield Scripts(tmp_path_factory.mktemp("gpus"), request.param, CONF)
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from script_cluster import Scripts
 
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 SQUEUE = "%D %C %c %m %b %z %H %I %J"
 
@@ -28,11 +28,11 @@ RUNNING, WAITING = recorded("recorded_shapes.json"), recorded("recorded_waiting.
 
 
 def of_release(row: dict[str, Any], release: str) -> dict[str, str | None]:
-    at = RELEASES.index(release)
+    at = RECORDED_RELEASES.index(release)
     return {name: value[at] if isinstance(value, list) else value for name, value in row.items()}
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(scope="module", params=RECORDED_RELEASES)
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
     yield Scripts(tmp_path_factory.mktemp("shapes"), request.param)
 

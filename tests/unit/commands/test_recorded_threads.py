@@ -14,7 +14,7 @@ import pytest
 from script_cluster import Scripts
 from test_recorded_shapes import of_release, recorded
 
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 CONF = """\
 ClusterName=oracle
@@ -33,7 +33,7 @@ RECORDED = recorded("recorded_threads.json")
 _PLACED = re.compile(r"Nodes=(\S+) CPU_IDs=(\S+) Mem=(\S+)")
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(scope="module", params=RECORDED_RELEASES)
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
     yield Scripts(tmp_path_factory.mktemp("threads"), request.param, CONF)
 

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 from engine_client import Cluster
 
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 HERE = Path(__file__).parent
 SITE = HERE.parents[1] / "differential" / "scripts" / "site"
 LINES = (HERE / "recorded_unlike_nodes.txt").read_text("utf-8").splitlines()[1:]
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(scope="module", params=RECORDED_RELEASES)
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Cluster:
     folder = tmp_path_factory.mktemp("unlike")
     (folder / "gres.conf").write_bytes((SITE / "gres.conf").read_bytes())
@@ -35,7 +35,7 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 def test_nodes_are_those_of_real_slurm(cluster: Cluster, line: str) -> None:
     options, *cells = line.split(" | ")
     wanted = ""
-    for cell in cells[: RELEASES.index(cluster.release) + 1]:
+    for cell in cells[: RECORDED_RELEASES.index(cluster.release) + 1]:
         wanted = wanted if cell == "=" else cell
     cluster.run("scancel -u alice")
     cluster.now += 60

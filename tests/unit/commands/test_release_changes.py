@@ -25,7 +25,7 @@ from slurmsim.records.job import CARRIED
 from slurmsim.records.node import NODE
 from slurmsim.records.reservation import RESERVATION
 from slurmsim.release_changes import CHANGES, OTHERWISE, REFUSED, SHOWN, since
-from slurmsim.releases import KNOWN, RELEASES
+from slurmsim.releases import RECORDED_RELEASES, RELEASES
 from slurmsim.rest.routes import ROUTES
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -105,7 +105,7 @@ def test_changes_that_are_asked_for_are_those_of_the_catalogue() -> None:
 def test_rows_are_as_they_should_be() -> None:
     for name, (first, command, text, harm) in CHANGES.items():
         assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
-        assert first in KNOWN[1:], name  # the first is what all others are compared with
+        assert first in RELEASES[1:], name  # the first is what all others are compared with
         assert command and text.endswith(".") and ". " not in text and harm in (REFUSED, OTHERWISE, SHOWN), name
     assert len({text for _, _, text, _ in CHANGES.values()}) == len(CHANGES)
 
@@ -123,14 +123,14 @@ def spans() -> Iterator[tuple[str, ...]]:
 
 def test_each_row_names_a_release_there_is() -> None:
     named = [one for span in spans() for one in span if one]
-    assert len(named) > 200 and set(named) <= set(KNOWN[1:])
+    assert len(named) > 200 and set(named) <= set(RELEASES[1:])
     assert all(first < last for first, last in (span for span in spans() if len(span) == 2) if last)
 
 
 def test_a_change_lasts() -> None:
     assert [since(release, "node_count_lists") for release in ("22.05", "22.05.8")] == [False] * 2
     assert [since(release, "node_count_lists") for release in ("23.02", "24.11.5", "25.05", "26.05")] == [True] * 4
-    assert [since(release, "expedited_requeue") for release in RELEASES] == [False, False, True]
+    assert [since(release, "expedited_requeue") for release in RECORDED_RELEASES] == [False, False, True]
 
 
 def test_an_unknown_name_is_an_error() -> None:

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from script_cluster import Scripts
 
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(scope="module", params=RECORDED_RELEASES)
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
     yield Scripts(tmp_path_factory.mktemp("scripts"), request.param)
 
@@ -46,7 +46,7 @@ def test_accounts_and_wckeys_are_in_lower_case(cluster: Scripts, options: str, e
 def test_of_several_kinds_of_mail_the_last_holds_in_26_05(
     cluster: Scripts, options: str, told: list[str | None]
 ) -> None:
-    assert held(cluster, options).get("MailType") == told[RELEASES.index(cluster.release)]
+    assert held(cluster, options).get("MailType") == told[RECORDED_RELEASES.index(cluster.release)]
 
 
 @pytest.mark.parametrize(
@@ -231,7 +231,9 @@ def test_patterns_of_files_are_filled_in_by_release(cluster: Scripts, options: s
     job_id = cluster.sbatch(options)
     cluster.now += 6
     found = cluster.shown(job_id)["StdOut"].rpartition("/")[2]
-    assert found == shown[RELEASES.index(cluster.release)].replace("00ID", f"{job_id:05}").replace("ID", str(job_id))
+    assert found == shown[RECORDED_RELEASES.index(cluster.release)].replace("00ID", f"{job_id:05}").replace(
+        "ID", str(job_id)
+    )
     cluster.text(f"scancel {job_id}")
 
 
@@ -248,7 +250,7 @@ PartitionName=gpu Nodes=ALL Default=YES DefCpuPerGPU=4 DefMemPerGPU=16000
 """
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(scope="module", params=RECORDED_RELEASES)
 def per_gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scripts]:
     yield Scripts(tmp_path_factory.mktemp("gpus"), request.param, PER_GPU)
 

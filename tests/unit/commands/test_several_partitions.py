@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from engine_client import Cluster
 
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 CONF = """\
 ClusterName=tux
@@ -43,7 +43,7 @@ ASKED = [
     (release, first, options, told)
     for first, found in (("-n 40", SHARED), ("-N 12 --exclusive", TAKEN))
     for options, all_told in found.items()
-    for release, told in zip(RELEASES, all_told, strict=True) if told is not None  # None: it was not asked
+    for release, told in zip(RECORDED_RELEASES, all_told, strict=True) if told is not None  # None: it was not asked
 ]  # fmt: skip
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from script_cluster import CONF, Scripts
 
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 
-@pytest.fixture(params=RELEASES)
+@pytest.fixture(params=RECORDED_RELEASES)
 def cluster(request: pytest.FixtureRequest, tmp_path: Path) -> Scripts:
     return Scripts(tmp_path, request.param)
 

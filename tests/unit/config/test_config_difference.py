@@ -11,11 +11,12 @@ import pytest
 from slurmsim.cli import main
 from slurmsim.config.difference import words
 from slurmsim.config.difference.changes import compare
-from slurmsim.config.option import RELEASES, Status
+from slurmsim.config.option import Status
 from slurmsim.config.options import SCALARS
 from slurmsim.config.scheduler_options import SUB_OPTIONS
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
+from slurmsim.releases import RELEASES
 
 ROOT = Path(__file__).resolve().parents[3]
 BASE = """\

@@ -11,9 +11,10 @@ from conf_texts import ACCOUNTING, SMALL
 from slurmsim.cli import build_parser
 from slurmsim.config.document import rewrite
 from slurmsim.config.line_options import GRES_KEYS, LINE_TABLES
-from slurmsim.config.option import KINDS, RELEASES, Option, Status
+from slurmsim.config.option import KINDS, Option, Status
 from slurmsim.config.options import FLAG_NOTES, SCALARS
 from slurmsim.config.scheduler_options import SUB_OPTIONS
+from slurmsim.releases import RELEASES
 
 ROOT = Path(__file__).parents[3]
 TABLES = {"scalars": SCALARS, "SchedulerParameters": SUB_OPTIONS, "gres.conf": GRES_KEYS, **LINE_TABLES}

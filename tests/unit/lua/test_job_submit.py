@@ -16,7 +16,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.lua import job_fields, names_lua
 from slurmsim.lua.constants import NO_VAL, NO_VAL16, NO_VAL64, constants
 from slurmsim.lua.job_submit import Caller, JobSubmit, Nowhere, Verdict
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 MODIFY = "\nfunction slurm_job_modify(d, j, p, u) return 0 end"
 ALICE = Caller(2001, 2002, "alice")
@@ -100,7 +100,7 @@ def test_what_a_script_returns(body, refused, said):
     assert (verdict.refused, verdict.said) == (refused, said)
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RECORDED_RELEASES)
 @pytest.mark.parametrize(
     ("body", "words"),
     [

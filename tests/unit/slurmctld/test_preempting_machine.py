@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from slurmsim.protocol import Refusal
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "commands"))
 import engine_client
@@ -54,7 +54,7 @@ class Preempting(RuleBasedStateMachine):
     """Jobs of both QOS, what an operator does to them, and time."""
 
     @initialize(
-        release=st.sampled_from(RELEASES),
+        release=st.sampled_from(RECORDED_RELEASES),
         mode=st.sampled_from(("REQUEUE", "CANCEL")),
         parameters=st.sampled_from(("bf_interval=1", "defer,bf_interval=5", "preempt_youngest_first,bf_interval=1")),
     )

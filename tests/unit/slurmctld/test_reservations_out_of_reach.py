@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "commands"))
 import engine_client
@@ -40,7 +40,7 @@ ANSWERS = {
 }
 
 
-@pytest.mark.parametrize("release", RELEASES)
+@pytest.mark.parametrize("release", RECORDED_RELEASES)
 def test_a_job_that_its_reservation_can_never_serve_is_refused(tmp_path: Path, release: str) -> None:
     cluster = engine_client.Cluster(tmp_path, CONF, release=release, users=("alice",))
     for name, more in (("now", "nodes=n1 starttime=now"), ("later", "nodes=n1 starttime=now+3hours"),

@@ -36,7 +36,7 @@ _TOO_MANY_NODES = (
 _PER_NODE_IGNORED = {
     "22.05": "Warning: can't honor --ntasks-per-node set to {per_node} which doesn't match the requested tasks {tasks} "
     "with the number of requested nodes {nodes}. Ignoring --ntasks-per-node.",
-    "24.11": "warning: can't honor --ntasks-per-node set to {per_node} which doesn't match the requested tasks {tasks} "
+    "24.05": "warning: can't honor --ntasks-per-node set to {per_node} which doesn't match the requested tasks {tasks} "
     "with the maximum number of requested nodes {nodes}. Ignoring --ntasks-per-node.",
 }
 

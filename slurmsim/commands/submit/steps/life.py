@@ -34,7 +34,7 @@ _ABORT_S = 2
 _OUT_OF_MEMORY = "OUT_OF_MEMORY"
 _OOM_STATUS = 1 << 8  # srun exits with 1
 _EXEC_LATE = {"22.05": True, "26.05": False}  # whether "execve(): …" comes after the news of the task's end
-_TERMINATING = {"22.05": "launch/slurm: _step_signal: Terminating", "24.11": "Terminating"}
+_TERMINATING = {"22.05": "launch/slurm: _step_signal: Terminating", "23.02": "Terminating"}
 _AGAIN_S = 1.0
 _STEPD_S = 0.045
 """Real seconds in which srun hears of the end of its job, CONT and TERM before slurmstepd says anything."""

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from slurmsim.commands.submit.steps.cpu_binding import CpuBinding
     from slurmsim.commands.text.messages import Messages
 
-_RETURNED = {"22.05": "", "26.05": "JobId={} returned by the controller"}
+_RETURNED = {"22.05": "", "25.11": "JobId={} returned by the controller"}
 _READY = {"22.05": "", "24.11": "Nodes {} are ready for job"}
 _TREE = {
     "22.05": "route/default: init: route default plugin loaded",
-    "24.11": "topology/default: init: topology Default plugin loaded",
-    "26.05": "",
+    "23.11": "topology/default: init: topology Default plugin loaded",
+    "25.05": "",
 }
-_LAUNCH = {"22.05": "launch/slurm: launch_p_step_launch: ", "24.11": ""}
-_START = {"22.05": "launch/slurm: _task_start: ", "24.11": ""}
-_FINISH = {"22.05": "launch/slurm: _task_finish: ", "24.11": ""}
+_LAUNCH = {"22.05": "launch/slurm: launch_p_step_launch: ", "23.02": ""}
+_START = {"22.05": "launch/slurm: _task_start: ", "23.02": ""}
+_FINISH = {"22.05": "launch/slurm: _task_finish: ", "23.02": ""}
 
 
 def returned(say: Messages, job_id: int, release: str) -> None:
