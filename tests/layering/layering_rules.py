@@ -162,7 +162,7 @@ LAYERS: dict[str, Layer] = {
     # HTTP in front of the socket protocol: a client of the daemon, as the commands are.
     "token key": Layer(("slurmsim.jwt_key",)),
     # Texts of errors; those of the system come from the system.
-    "error texts": Layer(("slurmsim.slurm_errors",)),
+    "error texts": Layer(("slurmsim.slurm_errors",), _set("vocabulary")),
     # Who is at the other end of an HTTP connection, and how many of them there may be.
     "http doors": Layer(("slurmsim.http_doors",), frozenset(), _set("uvicorn"), late=_set("uvicorn")),
     "rest": Layer(

@@ -104,7 +104,7 @@ def test_keys_that_go_are_told_first(conf, capsys):
     assert "PreemptParameters=strict_order is in its place" in "\n".join(lines)
     assert not any("SchedulerAuth" in line for line in lines[4:])
     assert main(["check", "--from", "24.11", "--to", "26.05", str(conf)]) == 0  # 24.11 refused it, too
-    assert "does not start" not in capsys.readouterr().out
+    assert "slurmctld does not start" not in capsys.readouterr().out
     assert main(["check", "--from", "23.11", "--to", "24.05", "--json", str(conf)]) == 1
     told = json.loads(capsys.readouterr().out)
     assert [one["key"] for one in told["does_not_start"]] == ["SchedulerAuth"]
