@@ -1,20 +1,26 @@
-"""``slurmsim twin collect | load | anonymize``: a live cluster made of what a real one's own commands print."""
+"""``slurmsim twin collect | load | anonymize | follow``: a live cluster made of what a real one's commands print."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from pathlib import Path
 
 from slurmsim.cli.terminal import show
-from slurmsim.errors import ConfigError
+from slurmsim.duration import parse_duration
+from slurmsim.errors import ConfigError, InputError, clipped
+from slurmsim.numerals import is_number
 from slurmsim.releases import RELEASES
 from slurmsim.twin.collect import DAYS, MOST_DAYS, collect, script
 
+MOST_ERROR = 2000  # characters of a round's error
+LEAST_EVERY_S, MOST_EVERY_S = 1, 86_400
 DESCRIPTION = """A twin of a real cluster. `collect` asks its commands, which only read, and writes their answers into a
 folder. `load` makes a live cluster of that second of such a folder or tar, its clock frozen, and lists what the answers
-lack; `anonymize` takes the names of people out of them. squeue, scontrol, fork, why and the rest take the cluster as
+lack; `anonymize` takes the names of people out of them; `follow` reads dump after dump and tells what the last twin
+missed. squeue, scontrol, fork, why and the rest take the cluster as
 any other (docs/twin.md)."""
 
 
@@ -34,6 +40,13 @@ def add_options(p: argparse.ArgumentParser) -> None:
     hides = below.add_parser("anonymize", help="write a dump without names of people, to share it")
     hides.add_argument("dump", metavar="DUMP", type=Path, help="folder or tar of answers")
     hides.add_argument("file", metavar="FILE", type=Path, help="where it goes: FILE.tar.gz")
+    keeps_up = below.add_parser("follow", help="read dump after dump, and tell which starts the last twin missed")
+    keeps_up.add_argument("command", metavar="COMMAND", nargs="*",
+                          help="prints a tar of a dump; without it the cluster on PATH is asked")  # fmt: skip
+    keeps_up.add_argument("--every", default="60", metavar="TIME", help="from round to round (60s, 5, 00:05:00)")
+    keeps_up.add_argument("--rounds", type=int, metavar="N", help="end after so many")
+    keeps_up.add_argument("--metrics", metavar="FILE", type=Path, help="gauges for Prometheus, written each round")
+    keeps_up.add_argument("--slurm-version", metavar="REL", choices=RELEASES, help="be like that release")
 
 
 def add_reading(p: argparse.ArgumentParser) -> None:
@@ -45,7 +58,7 @@ def add_reading(p: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Carry out the action. Raises SlurmSimError."""
-    return {"collect": _collect, "load": _load, "anonymize": _anonymize}[args.action](args)
+    return {"collect": _collect, "load": _load, "anonymize": _anonymize, "follow": _follow}[args.action](args)
 
 
 def _collect(args: argparse.Namespace) -> int:
@@ -83,3 +96,43 @@ def _load(args: argparse.Namespace) -> int:
         show(as_text(twin))
         print(f"\nslurmsim up --state {args.state} starts it; its clock stands still until it is stepped.")
     return 0
+
+
+def _follow(args: argparse.Namespace) -> int:
+    from slurmsim.twin.follow import Follower, Round, Totals, as_gauges, as_line, follow, write_gauges
+
+    every = _every(args.every)
+    if args.rounds is not None and args.rounds < 1:
+        raise ConfigError(f"{args.rounds}", field="--rounds", expected="1 or more")
+    totals = Totals()
+    last: list[Round] = []
+
+    def tell(one: Round) -> None:
+        totals.add(one)
+        last[:] = [one]
+        show(as_line(one))
+        sys.stdout.flush()
+        publish()
+
+    def fail(error: Exception) -> None:
+        totals.failed += 1
+        print(f"slurmsim: error: {clipped(str(error), MOST_ERROR)}", file=sys.stderr, flush=True)
+        publish()
+
+    def publish() -> None:
+        if args.metrics is not None:
+            write_gauges(args.metrics, as_gauges(last[0] if last else None, totals))
+
+    follow(args.command, every, args.rounds, Follower(args.slurm_version or ""), tell, fail)
+    return 0 if totals.rounds else 1
+
+
+def _every(text: str) -> float:
+    number = text.removesuffix("s")
+    try:
+        seconds = float(number) if is_number(number) else parse_duration(text)
+    except InputError as error:
+        raise ConfigError(error.message, field="--every", expected=error.expected) from None
+    if seconds is None or not LEAST_EVERY_S <= seconds <= MOST_EVERY_S:
+        raise ConfigError(f"{text!r}", field="--every", expected="1 s to 1 day")
+    return seconds

@@ -86,7 +86,9 @@ def read_dump(path: Path) -> Dump:
         raise WorkloadError(f"cannot be read: {error.strerror or error}", file=str(error.filename or path)) from None
     except (tarfile.TarError, EOFError, gzip.BadGzipFile, ValueError) as error:
         expected = "a folder or tar of slurmsim twin collect"
-        raise WorkloadError(f"is no dump: {error}", file=str(path), expected=expected) from None
+        raise WorkloadError(
+            f"is no dump: {str(error).partition(chr(10))[0].rstrip(':')}", file=str(path), expected=expected
+        ) from None
     texts = {name: content.decode("utf-8", "replace") for name, content in found.items()}
     if not any(texts.get(name, "").strip() for name in ("job.txt", "job.json")):
         raise WorkloadError("has no jobs", file=str(path), expected="job.txt or job.json in it")
