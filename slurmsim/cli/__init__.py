@@ -53,6 +53,7 @@ COMMANDS = (
     "sessions",
     "twin",
     "when",
+    "mcp",
 )
 LIVE = ("up", "down", "status", "shell", "as", "env", "clock", "calls")  # the commands of the module ``live``
 COPIES = ("snapshot", "restore", "fork")  # the commands of the module ``copies``

@@ -7,8 +7,8 @@ GROUPS = {
     "its results": ("report", "compare", "why", "validate", "efficiency", "fidelity"),
     "questions": ("whatif", "when", "sweep", "arena", "strategy"),
     "a live cluster": (
-        "up", "twin", "down", "status", "shell", "env", "as", "clock", "calls", "web", "inject", "snapshot", "restore",
-        "fork", "record", "replay", "lua",
+        "up", "twin", "down", "status", "shell", "env", "as", "clock", "calls", "web", "mcp", "inject", "snapshot",
+        "restore", "fork", "record", "replay", "lua",
     ),
     "research": ("policies", "predictors", "new", "dispatch", "parm", "bench"),
 }  # fmt: skip
@@ -42,6 +42,7 @@ HELPS = {
     "inject": "faults on request: slurmsim inject timeout command=sbatch every=3",
     "web": "a page to watch the live cluster",
     "up": "start a live cluster: sbatch, squeue … answer as on a real one",
+    "mcp": "questions about a cluster as tools for an assistant",
     "twin": "a live cluster made of what a real one's own commands print",
     "down": "stop the live cluster; its state stays",
     "status": "what the live cluster is doing",

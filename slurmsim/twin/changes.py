@@ -87,7 +87,7 @@ def carry_out(engine: Engine, changes: Changes) -> None:
             asked = {"names": nodes, "state": "DRAIN", "reason": "what if"}
             engine.execute(engine.now, "update_node", asked, owner)
         except Refusal as refusal:
-            raise ConfigError(refusal.text, field="--drain", expected="nodes of the cluster") from None
+            raise ConfigError(f"{nodes!r}: {refusal.text}", field="--drain", expected="nodes of the cluster") from None
     for number, (nodes, begins, lasts) in enumerate(changes.reserve):
         start = engine.now + begins
         spec = ReservationSpec(

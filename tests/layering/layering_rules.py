@@ -207,9 +207,11 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.papers",
         ),
         ALL,
-        _set("numpy pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
-        late=_set("pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
+        _set("numpy pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete mcp"),
+        late=_set("mcp pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
     ),
+    # Questions of an assistant about one cluster.
+    "assistant": Layer(("slurmsim.assistant",), ALL, _set("mcp"), late=frozenset()),
     # Agents outside of a simulation, and their policies.
     "gym": Layer(
         ("slurmsim.gym",),

@@ -85,6 +85,8 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/sim/sources.py": {"load": "the entry point `streams`"},
     "slurmsim/slurmctld/processes/solver.py": {"create_subprocess_exec": OWN_CHILD},
     "slurmsim/slurmctld/server/metrics_port.py": {"subprocess": OWN_CHILD},
+    "slurmsim/assistant/server.py": {"subprocess": "our own commands, on the live cluster, with --allow-write only"},
+    "slurmsim/twin/follow.py": {"subprocess": "the command that the caller names, which prints a dump"},
     "slurmsim/twin/collect.py": {"subprocess": "sh and the script of the package, which runs Slurm's commands on PATH"},
     "slurmsim/slurmd/script_runner.py": {"subprocess": f"{OWN_CHILD}; the owner's own triggers (strigger)"},
     "slurmsim/slurmd/supervisor.py": {

@@ -40,6 +40,7 @@ PLACES = {
     "slurmsim/slurmd/": "a job's files, opened as the job's owner",
     "slurmsim/trace/document.py": PACKAGE,
     "slurmsim/trace/staging.py": WRITES,
+    "slurmsim/twin/follow.py": WRITES,
     "slurmsim/web/app.py": PACKAGE,
     "workloads/files.py": WRITES,
     "workloads/swf/write.py": WRITES,
