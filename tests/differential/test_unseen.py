@@ -250,6 +250,17 @@ def test_seconds_begin_where_cycles_of_backfill_do() -> None:
     assert seconds.sooner({}, 3)(1.0) == 0
 
 
+def test_a_new_slurmctld_begins_in_the_second_of_its_first_cycle() -> None:
+    """As recorded of 24.11: up at 261.092, and its first cycle five seconds later; others come as before."""
+    events = [[-1.76, "up", ""], [259.208, "cycle", ""], [261.092, "up", ""], [266.111, "cycle", ""]]
+    found = seconds.sooner({"events": events, "steps": [{"cmd": "scontrol reconfigure", "t": 261.01}]}, 2)
+    plain = seconds.sooner({"events": events}, 2)
+    base = 266.111 - plain(266.2) - seconds.ON_ITS_WAY_S
+    assert int(261.01 - found(261.01)) == int(base + 0.01) - 5
+    assert int(261.01 - plain(261.01)) == int(base + 0.01) - 6
+    assert found(262.0) == plain(262.0)
+
+
 def test_what_the_log_says_of_phases() -> None:
     """Lines of 26.05.5 and 22.05.8."""
     log = (

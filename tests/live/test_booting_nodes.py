@@ -101,3 +101,23 @@ def test_a_node_that_does_not_come_up_ends_its_srun(tmp_path: Path) -> None:
             )
             assert outcome(srun, cluster, 130) == (1, "".join(f"srun: error: {line}\n" for line in wrong))
         assert cluster.run(["squeue", "-h", "-t", "all", "-o", "%t %r"]).stdout == "NF NodeDown\n"
+
+
+@pytest.mark.parametrize(("release", "suspended"), [("22.05", 44), ("24.11", 59), ("26.05", 59)])
+def test_time_until_nodes_are_powered_down_begins_with_slurmctld(tmp_path: Path, release: str, suspended: int) -> None:
+    """As recorded: since 24.11 reconfigure starts slurmctld, which looks every 11 s; waiting jobs lose their nodes."""
+    (tmp_path / "slurm.conf").write_text(CONF.replace("Time=60", "Time=40\nSchedulerParameters=bf_interval=5"), "utf-8")
+    options = {"conf": tmp_path / "slurm.conf", "frozen": True, "slurm_version": release}
+    with slurmsim.cluster(start="2026-01-05T08:00:00", **options) as cluster:
+        cluster.run(["sbatch", "-n4", "-wn1", "-t30", "--wrap", "sleep 900"])
+        cluster.run(["sbatch", "-n4", "-wn1", "-t30", "--wrap", "sleep 900"])
+        cluster.step(15)
+        cluster.run(["scontrol", "reconfigure"], check=True)
+        job = cluster.run(["scontrol", "show", "job", "2"]).stdout
+        assert ("SchedNodeList=n1" in job) == (release == "22.05")
+        states = {}
+        for second in range(16, 66):
+            cluster.step(1)
+            states[second] = cluster.run(["sinfo", "-h", "-n", "n3", "-o", "%t"]).stdout.strip()
+        first = min(second for second, state in states.items() if state != "idle")
+        assert first == suspended

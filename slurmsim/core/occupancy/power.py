@@ -67,6 +67,11 @@ class PowerSaving:
         self._scanned = state.start_time  # a scan that came, also if it had nothing to do
         self._plan_scan()
 
+    def begin_anew(self) -> None:
+        """Count nodes that are idle as such from now on, and scans as well: slurmctld is a new process."""
+        self.since[to_indices(self._idle())] = self._scanned = self.state.now
+        self._plan_scan()
+
     def _exclude(self, nodes: str, partitions: Iterable[str]) -> None:
         """SuspendExcNodes and SuspendExcParts: these are never powered down."""
         names = set(expand(nodes)) if nodes not in ("", "(null)") else set()

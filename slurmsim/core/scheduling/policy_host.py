@@ -109,6 +109,9 @@ class PolicyHost:
         for name, value in shown.items():
             setattr(self.policy, name, value)
         self.planned = self.planned_busy = 0
+        for job in self.state.jobs.values():
+            if job.state == JobState.PENDING:
+                job.planned_nodes = 0
         self.state.triggers.changed = True
 
     def keep_time(self, other: PolicyHost) -> None:

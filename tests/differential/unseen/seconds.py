@@ -13,6 +13,10 @@ FIRST_CYCLE_S = 0.02
 """After slurmctld was up, in its second, where nothing tells of cycles: 0.004 to 0.03 in three logs of 26.05.5."""
 
 
+NEW_PROCESS_S = 1.0
+"""How long `scontrol reconfigure` takes at most until a new slurmctld is up, since 24.11."""
+
+
 LOOP_S = 1.2  # the longest that the loop of slurmctld lets a submission wait, with what it does itself
 
 
@@ -47,7 +51,8 @@ def sooner(recording: dict[str, Any], up_s: int) -> Callable[[float], float]:
     """How much sooner than a command was begun our cluster, up for `up_s` by then, is to be asked it.
 
     slurmctld's loops sleep for whole seconds from when they began, and take a while: a second begins here with the last
-    cycle of backfill before the command, of which the log tells, or else with the first it tells a start of.
+    cycle of backfill before the command, of which the log tells, or else with the first it tells a start of. Where a
+    new slurmctld is up soon after a command (reconfigure), seconds begin with that one's cycles already.
     """
     events = recording.get("events", [])
     up = next((at for at, what, _ in events if what == "up"), None)
@@ -59,7 +64,14 @@ def sooner(recording: dict[str, Any], up_s: int) -> Callable[[float], float]:
     for before, after in pairwise(cycles):  # what each takes adds up, over a whole second as well
         late.append(late[-1] + (after - before + 0.5) % 1 - 0.5)
 
+    told = [step["t"] for step in recording.get("steps", ()) if step.get("cmd", "").startswith("scontrol reconf")]
+    anew = [when for when, what, _ in events if what == "up"][1:]
+
     def found(at: float) -> float:
+        new = next((when for when in anew if at in told and at < when < at + NEW_PROCESS_S), None)
+        after = bisect_right(cycles, new) if new is not None else len(cycles)
+        if new is not None and after < len(cycles):
+            return float(up + up_s + late[after] - 2 * FIRST_CYCLE_S - (new - at))
         last = max(bisect_right(cycles, at + ON_ITS_WAY_S) - 1, 0)
         return float(up + up_s + late[last] - ON_ITS_WAY_S)
 

@@ -18,9 +18,11 @@ from slurmsim.slurmctld.fields.job_details import untried
 from slurmsim.slurmctld.fields.node_fields import UNTOLD_COMING, UNTOLD_OFF, count_cpus, is_future
 from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
 from slurmsim.slurmctld.requests.cluster.partitions import in_use
+from slurmsim.states import Reason
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import Row
     from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
@@ -40,6 +42,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
             cluster.network.tell(cluster.now, [])
             cluster.controller.recalculation.restart(cluster.now)
             cluster.controller.host.begin_anew(cluster.now)
+            _idle_from_now_on(cluster)
             cluster.network.tell(cluster.now, [])
             for i in range(cluster.controller.state.table.n):
                 cluster.node_texts.setdefault(i, {})["slurmd_start_time"] = cluster.now  # slurmd is a new process, too
@@ -55,6 +58,15 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
     return {"reconfigure": reconfigure}
 
 
+def _idle_from_now_on(cluster: LiveCluster) -> None:
+    """Note that nodes are idle since the new slurmctld has them; the time until they are powered down begins then."""
+    state = cluster.controller.state
+    if cluster.controller.power is not None:
+        cluster.controller.power.begin_anew()
+    for i in to_indices(state.table.idle & ~(state.power.off | state.power.going | state.power.coming)).tolist():
+        cluster.node_texts.setdefault(i, {})["last_busy"] = cluster.now
+
+
 _LOST = -1
 
 
@@ -67,12 +79,17 @@ def _read_jobs(cluster: LiveCluster) -> None:
         core, known = row.core, row.job.asked.get("read_again")
         if core.start_time is not None:
             mark = _LOST
-        elif core.end_time is None and (untried(row, cluster) or (known == _LOST and core.eligible_time is None)):
+        elif core.end_time is None and (_untold(row, cluster) or (known == _LOST and core.eligible_time is None)):
             continue
         else:
             mark = core.restarts
         for live in row.tasks or (row.job,):
             live.asked = {**live.asked, "read_again": mark}
+
+
+def _untold(row: Row, cluster: LiveCluster) -> bool:
+    """Return True for jobs no nodes were looked for; for one that is only too long for its partition they were."""
+    return untried(row, cluster) and row.core.reason != Reason.PARTITION_TIME_LIMIT
 
 
 def _partitions(cluster: LiveCluster) -> Iterable[Fact]:
