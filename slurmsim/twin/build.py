@@ -25,7 +25,7 @@ from slurmsim.twin.moments import LATEST, Moments
 from slurmsim.twin.nodes import settle_nodes
 from slurmsim.twin.reservations import reservations
 from slurmsim.twin.run_times import RunTimes
-from slurmsim.twin.settle import settle_cycles, settle_plans, settle_priorities, settle_records
+from slurmsim.twin.settle import settle_arrays, settle_cycles, settle_plans, settle_priorities, settle_records
 from slurmsim.twin.timeline import Timeline
 from slurmsim.twin.twin import Twin
 
@@ -172,6 +172,7 @@ def _fill(twin: Twin, dump: Dump, nodes: list[Any], moments: Moments, run_times:
         settle_records(twin)
         settle_cycles(engine, dump, moments)
         settle_priorities(twin, dump)
+        settle_arrays(twin)
         settle_plans(twin, nodes)
     engine.job_table.last_id = max([engine.job_table.last_id, *(job.id for job in twin.jobs)])
     engine.network.decided.clear()

@@ -56,6 +56,14 @@ def settle_records(twin: Twin) -> None:
             state.set_reason(core, job.reason)
 
 
+def settle_arrays(twin: Twin) -> None:
+    """Let tasks share the record of their array where they do in the dump, whatever was changed of all of them."""
+    arrays = twin.engine.controller.eligibility.arrays
+    for _, live in _lives(twin):
+        if live.array is not None and live.own_id is None and live.core.state == JobState.PENDING:
+            arrays.join(live.core)
+
+
 def settle_priorities(twin: Twin, dump: Dump) -> None:
     """Let jobs have the priorities of the dump; what ours lack becomes their site factor."""
     engine, now = twin.engine, twin.now

@@ -180,6 +180,18 @@ class JobArrays:
         self.state.queue.reprioritise(records, [record.priority for record in records])
         if waits:
             self._wait(array, job)
+
+    def join(self, job: Job) -> None:
+        """Take note that `job` shares the record of its array again: what was changed of it was so of all that do."""
+        if job.sub.array_task_id is None or job.rank >= UNSPLIT:
+            return
+        array = self.by_id[job.array_key]
+        waits = array.wait_no_more(job)
+        job.rank += UNSPLIT
+        records = list(self.state.queue.jobs.get(job.id, ()))
+        self.state.queue.reprioritise(records, [record.priority for record in records])
+        if waits:
+            array.waiting.insert(array.place(job)[0], (job.rank, job.id))
             self._overtake(array, job)
 
     def _overtake(self, array: JobArray, job: Job) -> None:

@@ -10,6 +10,7 @@ import pytest
 import small_dump as small
 
 from slurmsim.cli import main
+from slurmsim.core.records.job import UNSPLIT
 from slurmsim.errors import SlurmSimError, WorkloadError
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.settings import Settings
@@ -242,3 +243,12 @@ def test_what_a_tar_holds_besides_is_not_unpacked(tmp_path: Path) -> None:
     (tmp_path / "dump.tar").write_bytes(entry.tobuf())
     with pytest.raises(WorkloadError, match="more than"):
         read_dump(tmp_path / "dump.tar")
+
+
+def test_tasks_share_the_record_of_their_array_where_they_do_in_the_dump(tmp_path: Path) -> None:
+    array = small.job(5, ArrayJobId="ArrayJobId=5 ArrayTaskId=1-4%2", Nice="-5", Priority="2000")
+    twin = twin_of(tmp_path, job=small.RUNNING + array)
+    tasks = [live.core for live in twin.engine.jobs.values() if live.array is not None]
+    assert sorted(core.rank - UNSPLIT for core in tasks) == [1, 2, 3, 4]
+    twin.engine.network.advance(twin.now + 7200)
+    assert sorted(core.sub.array_task_id for core in tasks if core.start_time is not None)[:2] == [1, 2]
