@@ -32,7 +32,14 @@ def checked(files: list[Path]) -> None:
     ran("ruff", "format", "--check", *settings, *sources, folder=ROOT)
 
 
-@pytest.mark.parametrize("kind", [name for name, kind in KINDS.items() if kind.own_folder])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(name, marks=[] if name == "policy" else pytest.mark.slow)
+        for name in KINDS
+        if KINDS[name].own_folder
+    ],
+)
 def test_a_package_of_its_own(kind: str, tmp_path: Path) -> None:
     files, then = write(kind, "my_own", tmp_path)
     checked(files)
