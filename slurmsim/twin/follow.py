@@ -20,6 +20,7 @@ from slurmsim.twin.drift import MOST_SHOWN, Drift, drift
 from slurmsim.twin.dump import MOST, Dump, read_dump
 
 LONGEST_S = 600  # that a command may take
+MOST_APART_S = 7 * 86_400  # between two dumps: from farther on nothing is foreseen, and the later one is as the first
 MOST_REASONS = 50  # told apart over all rounds; others count together
 OTHER = "other"
 
@@ -68,6 +69,7 @@ class Follower:
     def __init__(self, release: str = "") -> None:
         self._release = release
         self._last: Dump | None = None
+        self._last_at = 0
         self._number = 0
 
     def round(self, dump: Dump) -> Round:
@@ -78,10 +80,10 @@ class Follower:
             scratch.mkdir()
             other.mkdir()
             twin = build(dump, scratch, release=self._release)
-            missed = (
-                None if self._last is None else drift(self._last, twin, dump.text("sacct.txt"), other, self._release)
-            )
-        self._last, self._number = dump, self._number + 1
+            missed = None
+            if self._last is not None and 0 <= twin.now - self._last_at <= MOST_APART_S:
+                missed = drift(self._last, twin, dump.text("sacct.txt"), other, self._release)
+        self._last, self._last_at, self._number = dump, twin.now, self._number + 1
         return Round(
             self._number, twin.now, sum(job.is_running for job in twin.jobs),
             sum(job.state == JobState.PENDING for job in twin.jobs), twin.engine.controller.state.table.n,

@@ -20,12 +20,10 @@ WHOLE = {"NumCPUs": "4", "NumTasks": "4"}
 BEFORE = Dump("now", {**small.FILES, "job.txt": small.RUNNING + small.job(2, **WHOLE) + small.job(3, **WHOLE)})
 
 
-def _later(*jobs: str) -> Dump:
-    """Return the dump a minute later, with these jobs."""
+def _later(*jobs: str, at: int = LATER) -> Dump:
+    """Return the dump a minute later, or `at` another instant, with these jobs."""
     texts = {**small.FILES, "job.txt": "".join(jobs)}
-    texts["about.txt"] = (
-        texts["about.txt"].replace(str(small.NOW), str(LATER)).replace(str(small.NOW + 1), str(LATER + 1))
-    )
+    texts["about.txt"] = texts["about.txt"].replace(str(small.NOW), str(at)).replace(str(small.NOW + 1), str(at + 1))
     return Dump("later", texts)
 
 
@@ -58,6 +56,15 @@ def test_another_order_is_told_with_both_reasons() -> None:
     assert one.drift.missed in ({"Resources": ["3"]}, {"Priority": ["3"]})
     assert one.drift.early == {"Licenses": ["2"]}
     assert "2 waits, and started in ours: Licenses" in as_line(one)
+
+
+@pytest.mark.parametrize("apart", [-3600, 400 * 86_400])
+def test_a_dump_of_another_time_is_as_the_first(apart: int) -> None:
+    """Nothing is foreseen over years, whatever a dump says of its instant."""
+    follower = Follower()
+    follower.round(BEFORE)
+    assert follower.round(_later(small.job(2, **WHOLE), at=small.NOW + apart)).drift is None
+    assert follower.round(_later(small.job(2, **WHOLE), at=small.NOW + apart + 60)).drift is not None
 
 
 def test_reasons_of_all_rounds_are_bounded() -> None:
