@@ -6,6 +6,7 @@ Mirrors account_functions.c, user_functions.c and qos_functions.c of sacctmgr (2
 from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.coordinators import delete_coordinator
+from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.requests import (
     USER,
     account_condition,
@@ -19,7 +20,7 @@ from slurmsim.commands.sacctmgr.requests import (
     tell_refusal,
     user_condition,
 )
-from slurmsim.commands.sacctmgr.words import Session, Word
+from slurmsim.commands.sacctmgr.words import Session, Word, names_in
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -62,12 +63,41 @@ def _delete_account(session: Session, words: list[str]) -> None:
 
 
 def _delete_user(session: Session, words: list[str]) -> None:
+    keys = [name for word in plain(words) if _names_wckeys(word) for name in names_in(word.value)]
+    if keys:
+        _delete_wckeys(session, words, keys)
+        return
     cond: dict[str, Any] = {}
     found = _conditions(session, words, lambda word: user_condition(session, cond, word))
     if session.code:
         return
     whole = found == USER and not cond.get("clusters")
     _delete(session, "user", cond, whole, "Deleting users" if whole else "Deleting user associations")
+
+
+def _names_wckeys(word: Word) -> bool:
+    return bool(word.equals and matches(word.name, "WCKeys:1"))
+
+
+def _delete_wckeys(session: Session, words: list[str], keys: list[str]) -> None:
+    """``delete user … wckey=KEY``: of the users that are named, or of all; the users stay."""
+    cond: dict[str, Any] = {}
+    for word in plain(words):
+        if not _names_wckeys(word):
+            user_condition(session, cond, word)
+    if session.code:
+        return
+    users = cond.get("users")
+    rows = [r for r in session.list("wckey") if r["wckey"] in keys and (not users or r["user"] in users)]
+    if not rows:
+        session.io.out(" Nothing deleted\n")
+        session.code = 1
+        return
+    session.io.out(" Deleting user WCKeys...\n")
+    for r in rows:
+        session.io.out(f"  C = {r['cluster']:<10} W = {r['wckey']:<20} U = {r['user']:<9}\n")
+    changes = [{"action": "delete_wckey", "object": r["wckey"], "user": r["user"]} for r in rows]
+    commit(session, {"action": "many", "changes": changes})
 
 
 def _gone(session: Session, arguments: Mapping[str, Any], indent: str) -> Mapping[str, Any] | None:

@@ -59,7 +59,7 @@ _SIGNALS = {
 }  # fmt: skip
 _STATES = ("PENDING", "RUNNING", "SUSPENDED")
 _FIELDS = ("job_id", "sluid", "array_job_id", "array_task_id", "array_task_str", "user_name", "name", "account",
-           "partition", "qos", "resv_name", "job_state", "nodes", "wckey")  # fmt: skip
+           "partition", "qos", "resv_name", "resv_used", "job_state", "nodes", "wckey")  # fmt: skip
 _NO_JOB = "Invalid job id specified"
 _NOT_NOW = "Job can not be altered now, try again later"
 _NOT_NOW_NUMBER = 2020
@@ -396,15 +396,27 @@ def _of_ids(ids: Sequence[str], rows: Sequence[Row]) -> Iterator[tuple[bool, Row
 
 def _wanted(row: Row, asked: Asked) -> bool:
     filters = asked.filters
-    for key, name in (("A", "account"), ("n", "name"), ("q", "qos"), ("R", "resv_name"), ("u", "user_name"),
-                      ("wckey", "wckey")):  # fmt: skip
+    for key, name in (("A", "account"), ("n", "name"), ("q", "qos"), ("u", "user_name"), ("wckey", "wckey")):
         if key in filters and (row[name] or "") != filters[key]:
             return False
+    if "R" in filters and filters["R"] not in _reservations(row, asked):
+        return False
     if "p" in filters and filters["p"] not in row["partition"].split(","):
         return False
     if "t" in filters and row["job_state"] != filters["t"]:
         return False
     return "w" not in filters or not set(_hosts(filters["w"])).isdisjoint(_hosts(row["nodes"] or ""))
+
+
+def _reservations(row: Row, asked: Asked) -> list[str]:
+    """Return what a filter of reservations is compared with.
+
+    slurmctld (``--ctld``) compares with that of a running job, and with each that a waiting job may use.
+    """
+    named = str(row["resv_name"] or "")
+    if not asked.ctld:
+        return [named]
+    return named.split(",") if row["job_state"] == "PENDING" else [str(row["resv_used"] or "")]
 
 
 def _hosts(text: str) -> list[str]:

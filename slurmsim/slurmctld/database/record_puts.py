@@ -116,9 +116,10 @@ def delete_account(change: Change, arguments: Arguments) -> list[str]:
 
 
 def delete_wckey(change: Change, arguments: Arguments) -> list[str]:
-    """Delete the WCKeys of a name, of all users."""
+    """Delete the WCKeys of a name, of one user or of all."""
     change.need_operator()
-    gone = [key for key in change.wckeys if key[0] == arguments["object"]]
+    user = arguments.get("user")
+    gone = [key for key in change.wckeys if key[0] == arguments["object"] and user in (None, key[1])]
     for key in gone:
         del change.wckeys[key]
     return [f"C = {change.db.cluster:<10} W = {name:<20} U = {user:<9}" for name, user in gone]

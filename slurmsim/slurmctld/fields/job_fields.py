@@ -625,6 +625,7 @@ FIELDS: dict[str, Getter] = {
     "oversubscribe": _oversubscribe,
     "contiguous": lambda r, c: 1 if r.core.sub.request.contiguous else 0,
     "resv_name": lambda r, c: r.core.reservation_name or r.core.sub.reservation or None,
+    "resv_used": lambda r, c: r.core.reservation.name if r.core.reservation is not None else None,
     "alloc_node": _asked("alloc_node", "localhost"),
     "core_spec": _asked("core_spec"),
     "mail_user": lambda r, c: (

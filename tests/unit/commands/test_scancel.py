@@ -54,6 +54,43 @@ def test_what_is_named_by_the_id_a_task_took_is_told_by_its_task(cluster: Cluste
     assert cluster.run("scancel 4", "bob")[2] == DENIED.format("job id 4")
 
 
+@pytest.mark.parametrize(("options", "ended"), [("--ctld", True), ("", False)])
+@pytest.mark.parametrize("runs", [True, False])
+def test_slurmctld_knows_each_reservation_of_a_list(tmp_path: Path, options: str, ended: bool, runs: bool) -> None:
+    """As Slurm's own suite has it of 26.05: scancel itself compares the whole list."""
+    cluster = Cluster(tmp_path, CONF, release="26.05")
+    for name, node in (("one", "n1"), ("two", "n2")):
+        made = f"scontrol create reservationname={name} starttime=now duration=60 users=alice nodes={node}"
+        assert cluster.run(made, "root")[0] == 0
+    cluster.submit(reservation="one,two", hold=not runs)
+    cluster.now += 5
+    assert cluster.text("squeue -h -o %T").strip() == ("RUNNING" if runs else "PENDING")
+    used = cluster.text("squeue -h -o %N").strip()
+    name = {"n1": "one", "n2": "two"}.get(used, "two")
+    if runs:
+        other = {"one": "two", "two": "one"}[name]
+        cluster.run(f"scancel {options} -R {other}", "alice")
+        assert cluster.text("squeue -h -o %T").strip() == "RUNNING"
+    cluster.run(f"scancel {options} -R {name}", "alice")
+    cluster.now += 5
+    assert (cluster.text("squeue -h -o %T").strip() == "") == ended
+
+
+@pytest.mark.parametrize(("options", "states"), [("--ctld", ["PENDING", "CANCELLED"]), ("", ["PENDING", "PENDING"])])
+def test_slurmctld_ends_one_component_that_waits(tmp_path: Path, options: str, states: list[str]) -> None:
+    """As Slurm's own suite has it of 26.05."""
+    cluster = Cluster(tmp_path, CONF, release="26.05")
+    cluster.run("scontrol create reservationname=one starttime=now duration=60 users=alice nodes=n1", "root")
+    line = "sbatch --parsable --hold -n1 : -n1 --reservation=one --wrap true"
+    code, job, error = cluster.run(line, "alice")
+    assert (code, error) == (0, "")
+    cluster.run(f"scancel {options} -R one", "alice")
+    cluster.now += 5
+    first = int(job)
+    text = cluster.text(f"squeue -h -t all -o '%A %T' -j {first},{first + 1}")
+    assert [line.split()[1] for line in sorted(text.splitlines())] == states
+
+
 def test_who_may_cancel_is_asked_before_it_is_seen_that_the_id_is_a_tasks(cluster: Cluster) -> None:
     assert cluster.run("scancel 4_[0-1]", "bob")[2] == DENIED.format("job id 4_[0-1]")
     assert cluster.run("scancel 4_1", "alice") == (0, "", "")

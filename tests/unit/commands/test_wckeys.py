@@ -74,3 +74,16 @@ def test_wckeys_are_made_again_by_the_journal(cluster: Cluster) -> None:
     cluster.text("sacctmgr -i add user alice wckey=blue defaultwckey=red")
     assert cluster.again().database.wckeys == cluster.engine.database.wckeys
     assert set(cluster.engine.database.wckeys) == {("blue", "alice"), ("red", "alice")}
+
+
+def test_a_wckey_is_deleted_and_its_user_stays(cluster: Cluster) -> None:
+    """As 26.05.5 did in a recording."""
+    cluster.text("sacctmgr -i add user alice,bob account=physics wckey=blue")
+    title, line = " Deleting user WCKeys...\n", "  C = tux        W = blue                 U = {:<9}\n"
+    assert cluster.run("sacctmgr -i del user alice wckey=none") == (1, " Nothing deleted\n", "")
+    assert cluster.text("sacctmgr -i del user alice wckey=blue") == title + line.format("alice")
+    assert rows(cluster) == ["blue|tux|bob"]
+    assert cluster.text("sacctmgr -nP list assoc where user=alice format=account") == "physics\n"
+    assert "W = blue       U = alice" in cluster.text("sacctmgr -i add user alice wckey=blue")
+    assert cluster.text("sacctmgr -i del user wckey=blue") == title + line.format("alice") + line.format("bob")
+    assert rows(cluster) == []

@@ -68,7 +68,8 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
         if number != signal.SIGKILL or not unheard_of:
             return {}
         running, alive = len(alive) > len(unheard_of), unheard_of  # jobs that do not run are cancelled
-    if len(found) == 1 and any(live.core.state == JobState.PENDING and not het_jobs.leads(live) for live in alive):
+    waits = any(live.core.state == JobState.PENDING and not het_jobs.leads(live) for live in alive)
+    if len(found) == 1 and waits and not arguments.get("ctld"):  # --ctld ends one waiting component alone
         raise Refusal(*het_jobs.NOT_WHOLE)
     _end(cluster, alive, person, whole="_" not in name and not running)
     return {}

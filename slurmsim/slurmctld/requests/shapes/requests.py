@@ -107,7 +107,7 @@ _ONE_CHANGE = Tagged("action", {
     "put_user": _fields("object", object=_NAME, admin_level=TEXT, default_account=TEXT, default_wckey=TEXT),
     "put_qos": _fields("object", object=_NAME, settings=_SETTINGS, **_FACTS),
     "put_wckey": _fields("object", object=_NAME, user=TEXT),
-    "delete_wckey": _fields("object", object=_NAME),
+    "delete_wckey": _fields("object", object=_NAME, user=TEXT),
     "delete_user": _fields("object", object=_NAME),
     "delete_account": _fields("object", object=_NAME),
     "default_if_there": _fields("object", "account", object=_NAME, account=_NAME),
