@@ -257,9 +257,11 @@ _ROWS: tuple[Option, ...] = (
     *_harmless("about daemons and messages", "SlurmctldHttpAuthParameters SlurmdHttpAuthParameters PowerAction",
                since="26.05"),
     *_harmless("about processes on the nodes", "CoreSpecPlugin CpuFreqDef CpuFreqGovernors ExtSensorsType GpuFreqDef "
-               "JobContainerType LaunchType MpiDefault MpiParams PowerParameters PowerPlugin ProctrackType "
+               "JobContainerType LaunchType MpiDefault PowerParameters PowerPlugin ProctrackType "
                "PropagateResourceLimits PropagateResourceLimitsExcept RoutePlugin SwitchParameters SwitchType "
                "TaskPlugin TaskPluginParam AcctGatherInfinibandType"),
+    *_harmless("ports that steps of live clusters have to themselves; the rest is about processes on the nodes",
+               "MpiParams"),
     *_harmless("about processes on the nodes", "ExtSensorsFreq JobFileAppend PropagatePrioProcess VSizeFactor",
                kind="count"),
     *_harmless("about processes on the nodes", "NamespaceType", since="25.11"),

@@ -184,3 +184,21 @@ def test_a_job_can_ask_for_a_step_manager(tmp_path: Path) -> None:
         assert (tmp_path / "out").read_text() == f"Submitted step {job}.0\nn1\n"
         assert "\n   StepMgrEnabled=Yes\n" in cluster.run(["scontrol", "show", "job", job]).stdout
         assert "StepMgr" not in cluster.run(["scontrol", "show", "job", without]).stdout
+
+
+def test_steps_have_ports_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "slurm.conf").write_text(f"{CONF}MpiParams=ports=60000-60002\n")
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", slurm_version="26.05") as cluster:
+        holds = "sh -c 'echo $SLURM_STEP_RESV_PORTS; until [ -e go ]; do sleep 0.05; done'"
+        script = f"srun --overlap {holds} &\nuntil [ -s out ]; do sleep 0.05; done\n"
+        script += "srun --async --overlap -o own sh -c 'echo $SLURM_STEP_RESV_PORTS'\nwait\nswait\n"
+        job = submit(cluster, tmp_path, script, "-n1")
+        shown = until(lambda: cluster.run(["scontrol", "show", "steps", job]).stdout, "PENDING")
+        assert "ResvPorts=60000-60001\n" in shown
+        (tmp_path / "go").touch()
+        until(lambda: accounted(cluster, job), rf"{job}\|COMPLETED")
+        assert (tmp_path / "out").read_text().splitlines()[0] == "60000-60001"
+        assert (tmp_path / "own").read_text() == "60000-60001\n"
+        many = cluster.run("srun -n3 -O true", check=False)
+        assert "Requires more ports than can be reserved" in many.stderr
+        assert cluster.run("srun -n3 -O --resv-ports=2 true").returncode == 0

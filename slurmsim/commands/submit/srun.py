@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _NAME = "srun"
 _BUSY = "Requested nodes are busy"
-_LATER = (_BUSY, "Requested operation is presently disabled")
+_LATER = (_BUSY, "Required ports are in use", "Requested operation is presently disabled")
 _PROLOG_RUNS = "PrologSlurmctld is still running"  # it waits without a word, as real srun does for a prolog of slurmd
 _STEP_WAIT_S = 120  # srun waits for another step to end before it asks again, and tells: SlurmctldTimeout and some
 _CREATED = {"22.05": "Step created for job {job}", "23.02": "Step created for StepId={job}.{step}"}

@@ -23,7 +23,7 @@ from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, WAITED, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
 from slurmsim.slurmctld.fields.network_address import network_addresses
-from slurmsim.slurmctld.processes import async_steps, job_termination, node_programs
+from slurmsim.slurmctld.processes import async_steps, job_termination, node_programs, step_ports
 from slurmsim.slurmctld.processes.step_gpus import (
     check_gres,
     devices_of_step,
@@ -48,6 +48,7 @@ CHANGES = frozenset({"step_create", "step_end"})
 ALIVE = (JobState.RUNNING, JobState.SUSPENDED)
 TERMINATED = int(signal.SIGTERM)
 UNLIMITED = 0xFFFFFFFE
+_PORTS_AGAIN_S = 30  # seconds after which a step that waits for ports of other jobs is tried again
 MAX_TASKS_PER_NODE = 512  # slurm.conf's default
 
 
@@ -91,9 +92,10 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
     try:
         _place(cluster, live, step, _placed(cluster, live, asked, wanted))
     except Refusal as refusal:
-        if refusal.text != BUSY or not asked.get("async"):
-            if refusal.text in (BUSY, PROLOG_RUNS) and wait:
-                return {"wait": [core.id], "until": None}
+        ports = refusal.text == step_ports.PORTS_BUSY
+        if not (asked.get("async") and (ports or refusal.text == BUSY)):
+            if wait and (ports or refusal.text in (BUSY, PROLOG_RUNS)):
+                return {"wait": [core.id], "until": cluster.now + _PORTS_AGAIN_S if ports else None}
             raise
         step.asked = {**step.asked, WAITED: True}
     _counter(cluster, live).next_step = max(_counter(cluster, live).next_step, number + 1)
@@ -116,10 +118,11 @@ def begun(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) ->
 
 
 def _place(cluster: LiveCluster, live: LiveJob, step: Step, place: Place) -> None:
-    """Let a step run from now on, with what it has at its place."""
+    """Let a step run from now on, with what it has at its place. Raises Refusal where ports are short."""
     core, asked = live.core, step.asked
     assert core.alloc is not None
     members = core.alloc.indices()
+    ports = step_ports.reserved(cluster, asked, [int(members[i]) for i in place.nodes], place.tasks)
     step.nodes, step.start, step.state = tuple(int(members[i]) for i in place.nodes), cluster.now, JobState.RUNNING
     step.tasks, step.cpus, step.memory = tuple(place.tasks), tuple(place.cpus), tuple(place.memory)
     counts = gres_of_step(core, cluster.controller.state.table, asked, place.nodes, place.tasks, "gpu")
@@ -129,6 +132,8 @@ def _place(cluster: LiveCluster, live: LiveJob, step: Step, place: Place) -> Non
     tres = tres_of_step(cluster, core, asked, place.nodes, place.tasks)
     if tres:
         step.asked = {**step.asked, "tres": tres}
+    if ports:
+        step.asked = {**step.asked, "ports": list(ports)}
     _limit(cluster, live, step)
 
 
@@ -142,7 +147,7 @@ def _wake(cluster: LiveCluster, live: LiveJob) -> None:
         try:
             _place(cluster, live, step, _placed(cluster, live, step.asked, _with_places(step.asked, names)))
         except Refusal as refusal:
-            if refusal.text not in (BUSY, PROLOG_RUNS):
+            if refusal.text not in (BUSY, PROLOG_RUNS, step_ports.PORTS_BUSY):
                 step.finish(cluster.now, NO_STATUS)
 
 
@@ -160,7 +165,7 @@ def _launch_facts(cluster: LiveCluster, live: LiveJob, step: Step) -> dict[str, 
     return {
         "step_id": step.number, "nodes": names, "tasks": tasks, "task_ids": ids,
         "cpus": list(step.cpus), "memory": list(step.memory), "node_list": step.node_list(table.names),
-        "after": len(live.mail),
+        "after": len(live.mail), "resv_ports": step_ports.shown(asked.get("ports") or ()),
         "task_programs": [_program(cluster, name) for name in ("TaskProlog", "TaskEpilog")],
         "network": network_addresses(cluster.spec, names),
         "gpus": gres_of_step(core, table, asked, places, tasks, "gpu"),
@@ -497,7 +502,7 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
     "std_out": _asked("std_out"),
     "cwd": _asked("cwd"),
     "first_node": lambda c, j, s: c.controller.state.table.names[s.nodes[0]] if s.nodes else None,
-    "resv_ports": lambda c, j, s: None,
+    "resv_ports": lambda c, j, s: step_ports.shown(s.asked.get("ports") or ()),
     "task_dist": lambda c, j, s: "Unknown" if s.waits else s.asked.get("task_dist") if s.asked else None,
     "tres_alloc_str": lambda c, j, s: _tres(c, s),
     "srun_host": _asked("srun_host"),

@@ -61,6 +61,7 @@ SLURM_STEP_NODELIST step_nodes
 SLURM_STEP_NUM_NODES step_n_nodes
 SLURM_STEP_NUM_TASKS step_n_tasks
 SLURM_STEP_TASKS_PER_NODE step_tasks
+SLURM_STEP_RESV_PORTS resv_ports
 SLURM_STEP_LAUNCHER_PORT port
 SLURM_SRUN_COMM_PORT port
 SLURM_SRUN_COMM_HOST =127.0.0.1
@@ -191,6 +192,7 @@ def step_environment(
     known = {
         **facts, **_from_options(part), "step_id": step["step_id"], "step_nodes": step["node_list"],
         "step_n_nodes": len(step["nodes"]), "step_n_tasks": sum(step["tasks"]), "step_tasks": run_length(step["tasks"]),
+        "resv_ports": step.get("resv_ports"),
         "n_nodes": len(facts["nodes"]), "cpus_per_node": run_length(facts["cpus"]), "distribution": distribution,
         "port": 32768 + os.getpid() % 28000, "label": 1 if chosen.get("label") else None, "step_job_name": name,
         "loudness": 3 + int(chosen.get("verbose", 0)) - int(chosen.get("quiet", 0)),

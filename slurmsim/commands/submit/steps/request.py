@@ -13,6 +13,7 @@ from slurmsim.commands.text.messages import Stop
 from slurmsim.gres_counts import BAD_GRES, gres_items, kind_of
 from slurmsim.gres_words import told_per_task
 from slurmsim.hostlist import HostlistError, compress, expand
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -88,6 +89,9 @@ class StepRequest:
             found["het_comp"] = self.facts["het_comp"]
         if not self.own:
             found["time_limit"] = chosen.get("time_limit")
+        ports = str(self.chosen.get("resv_ports") or "")
+        if is_number(ports):
+            found["resv_ports"] = int(ports)
         self._memory(found)
         self._distribute(found, wanted, tasks, least)
         self._tres(found)

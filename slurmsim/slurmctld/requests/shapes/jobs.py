@@ -49,7 +49,7 @@ STEP = Fields(
         "cpus_per_task": NUMBER, "relative": NUMBER, "ntasks_per_node": NUMBER, "plane_size": NUMBER,
         "threads_per_core": NUMBER, "mem_per_cpu": MEMORY, "mem_per_node": MEMORY, "time_limit": PRODUCT,
         "srun_pid": NUMBER, "step_id": NUMBER, "het_comp": NUMBER,
-        "exact": FLAG, "overlap": FLAG, "overcommit": FLAG, "no_gres": FLAG, "async": FLAG,
+        "exact": FLAG, "overlap": FLAG, "overcommit": FLAG, "no_gres": FLAG, "async": FLAG, "resv_ports": NUMBER,
         "submit_line": Text(4 << 20),
         **dict.fromkeys(("node_list", "exc_nodes", "task_nodes"), LIST),
         **dict.fromkeys(("name", "srun_host", "network", "distribution", "task_dist", "tres_per_step", "tres_per_node",
