@@ -60,7 +60,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         REFUSED,
     ),
     "lua_speaks_of_updates": Change(
-        "24.11", "scontrol", "`update job` prints what job_submit.lua says to the user; it was lost."
+        "23.02", "scontrol", "`update job` prints what job_submit.lua says to the user; it was lost."
     ),
     # -- accounting -------------------------------------------------------------------------------------------------
     "relative_tres": Change("25.11", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much."),
@@ -295,7 +295,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "26.05", "sbcast", "An unknown job ends with another error, and exit code 1.", OTHERWISE
     ),
     "failing_nodes_trigger": Change(
-        "26.05", "strigger", "`--fail` triggers run when a node is set to FAIL; nothing pulled them.", OTHERWISE
+        "25.11", "strigger", "`--fail` triggers run when a node is set to FAIL; nothing pulled them.", OTHERWISE
     ),
     "triggers_disabled": Change(
         "23.11", "strigger", "`--set` is refused with SlurmctldParameters=disable_triggers.", REFUSED
@@ -577,7 +577,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "26.05", "scontrol", "A partition's QOS must be known; without accounting, any was taken.", REFUSED
     ),
     "whom_a_reservation_is_for": Change(
-        "26.05", "scontrol", "The error of a reservation without users names AllowedPartitions and QOS, too."
+        "25.11", "scontrol", "The error of a reservation without users names AllowedPartitions and QOS, too."
     ),
     "no_watts_of_reservations": Change("24.05", "scontrol", "`show reservation` has no Watts."),
     "unknown_license_is_an_error": Change(

@@ -315,7 +315,7 @@ _READERS: dict[str, Any] = {
     "min_cpus": lambda request, release: int(request.get("min_cpus") or 1),
     "het_job_offset": lambda request, release: NO_VAL if request.get("het_offset") is None else request["het_offset"],
     "cron_job": lambda request, release: False,
-    "segment_size": lambda request, release: request.get("segment_size") or (0 if has(release, "26.05") else None),
+    "segment_size": lambda request, release: request.get("segment_size") or (0 if has(release, "25.11") else None),
 }
 _WRITERS: dict[str, Any] = {
     **{name: pair[1] for name, pair in _PAIRS.items()},

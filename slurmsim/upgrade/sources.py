@@ -38,6 +38,7 @@ SHOWN: frozenset[str] = frozenset(
         "sacctmgr_ping",
         "sbcast_empty_file_fails",
         "script_without_heading",
+        "refusals_are_unprocessable",
         "seff_of_allocated_memory",
         "suspend_time_of_nodes",
         "ten_digits",
