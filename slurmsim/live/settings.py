@@ -114,7 +114,7 @@ class Settings:
         if self.jobs not in (None, "run", "simulate"):
             raise ConfigError(f"{self.jobs!r}", field="--jobs", expected="run or simulate")
         if self.release not in RELEASES:
-            raise ConfigError(f"no release {self.release!r}", field="--slurm-version", expected=", ".join(RELEASES))
+            raise ConfigError(f"no release {self.release!r}", field="--release", expected=", ".join(RELEASES))
         if self.flavour not in FLAVOURS:
             raise ConfigError(f"no flavour {self.flavour!r}", field="--flavour", expected=", ".join(FLAVOURS))
         for name, text in self.users.items():

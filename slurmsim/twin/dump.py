@@ -127,5 +127,5 @@ def _bounded(file: IO[bytes], most: int, path: Path) -> bytes:
 def known_release(text: str) -> str:
     """Return `text` if it is a release we imitate. Raises WorkloadError."""
     if text not in RELEASES:
-        raise WorkloadError(f"no release {text!r}", field="--slurm-version", expected=", ".join(RELEASES))
+        raise WorkloadError(f"no release {text!r}", field="--release", expected=", ".join(RELEASES))
     return text
