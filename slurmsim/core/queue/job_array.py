@@ -180,6 +180,7 @@ class JobArrays:
         self.state.queue.reprioritise(records, [record.priority for record in records])
         if waits:
             self._wait(array, job)
+            self._overtake(array, job)
 
     def join(self, job: Job) -> None:
         """Take note that `job` shares the record of its array again: what was changed of it was so of all that do."""
@@ -192,7 +193,6 @@ class JobArrays:
         self.state.queue.reprioritise(records, [record.priority for record in records])
         if waits:
             array.waiting.insert(array.place(job)[0], (job.rank, job.id))
-            self._overtake(array, job)
 
     def _overtake(self, array: JobArray, job: Job) -> None:
         """`job` waits before the others of its array: it has the place of one that has not started either.
