@@ -175,7 +175,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "last_mail_type_holds": Change(
         "25.05", _SUBMITTING, "Of several `--mail-type` the last one holds; they were added up.", OTHERWISE
     ),
-    "jobid_names_tasks": Change("26.05", "srun", "`--jobid` takes a task of an array, as 12_3; numbers alone were."),
+    "jobid_names_tasks": Change("23.02", "srun", "`--jobid` takes a task of an array, as 12_3; numbers alone were."),
     "expedited_requeue": Change(
         "25.11", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored.", OTHERWISE
     ),
@@ -279,7 +279,6 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "exits_of_cycles": Change(
         "23.11", "sdiag", "Tells how often scheduling and backfill cycles ended for which reason."
     ),
-    "no_cycles_per_minute": Change("26.05", "sdiag", "Cycles per minute are not told."),
     "steps_wait_unsaid": Change(
         "24.11",
         "srun",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import slurmsim
-from slurmsim.releases import RELEASES
+from slurmsim.releases import RECORDED_RELEASES as RELEASES
 
 NEW = ("24.11", "26.05")
 SALLOC = {
@@ -105,3 +105,14 @@ def test_what_steps_asked_for(live: slurmsim.Cluster, tmp_path: Path) -> None:
     assert f"TresPerStep=cpu:1,{mark}gpu:1" in text
     assert "TresBind=gpu:single:1" in text.replace("gres/", "")
     assert text.count("cpu:") == text.count("TresPerStep=cpu:1")
+
+
+def test_steps_in_tasks_of_arrays(live: slurmsim.Cluster) -> None:
+    job = live.run(["sbatch", "--parsable", "-n1", "-t1", "-a", "1-2", "--wrap", "sleep 20"]).stdout.strip()
+    live.run(["bash", "-c", f"until squeue -h -j {job}_1 -o %t | grep -q R; do sleep 0.1; done"])
+    told = live.run(["srun", f"--jobid={job}_1", "-n1", "bash", "-c", "echo $SLURM_JOB_ID"])
+    live.run(["scancel", job])
+    if release(live) < "23.02":
+        assert told.stderr == f'srun: error: Invalid numeric value "{job}_1" for --jobid.\n'
+    else:
+        assert told.stdout.strip().isdigit()

@@ -135,7 +135,7 @@ def _main(s: Mapping[str, Any], release: str) -> list[str]:
     if cycles:
         lines += ["\tMean cycle:   0", "\tMean depth cycle:  0"]
     minutes = (s["now"] - s["since"]) / 60
-    if minutes > 1 and not since(release, "no_cycles_per_minute"):
+    if minutes > 1:
         lines.append(f"\tCycles per minute: {int(cycles / minutes)}")
     lines.append(f"\tLast queue length: {s['queue_length']}")
     if since(release, "exits_of_cycles"):
