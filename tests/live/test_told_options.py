@@ -108,7 +108,9 @@ def test_what_steps_asked_for(live: slurmsim.Cluster, tmp_path: Path) -> None:
 
 
 def test_steps_in_tasks_of_arrays(live: slurmsim.Cluster) -> None:
-    job = live.run(["sbatch", "--parsable", "-n1", "-t1", "-a", "1-2", "--wrap", "sleep 20"]).stdout.strip()
+    job = live.run(
+        ["sbatch", "--parsable", "-n1", "-t1", "-a", "1-2", "-o", "/dev/null", "--wrap", "sleep 20"]
+    ).stdout.strip()
     live.run(["bash", "-c", f"until squeue -h -j {job}_1 -o %t | grep -q R; do sleep 0.1; done"])
     told = live.run(["srun", f"--jobid={job}_1", "-n1", "bash", "-c", "echo $SLURM_JOB_ID"])
     live.run(["scancel", job])
