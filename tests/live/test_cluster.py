@@ -198,7 +198,7 @@ def test_a_controller_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ({"nodes": 0}, "--nodes"), ({"gpus_per_node": -1}, "--gpus-per-node"), ({"rate": 0}, "--rate"),
         ({"jobs": "perhaps"}, "--jobs"), ({"frozen": True, "fast": True}, "exclude each other"),
-        ({"start": "tomorrow"}, "--start"), ({"slurm_version": "20.02"}, "--slurm-version"),
+        ({"start": "tomorrow"}, "--start"), ({"slurm_version": "20.02"}, "--release"),
         ({"conf": "/nowhere/slurm.conf"}, "no such file"), ({"users": {"bob": "x"}}, "--user"),
     ],
 )  # fmt: skip
