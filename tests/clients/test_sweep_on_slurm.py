@@ -35,6 +35,7 @@ def told(environ: dict[str, str], *words: str) -> str:
     return subprocess.run(words, env=environ, check=True, capture_output=True, text=True).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("environ", [UP], indirect=True)
 def test_the_same_bytes_also_when_a_job_is_cancelled(environ: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "grid.toml").write_text(GRID.format(seeds=10))

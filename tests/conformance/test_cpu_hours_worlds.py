@@ -14,7 +14,7 @@ from slurmsim.states import FINAL_STATES
 from slurmsim.workload import TextColumn
 
 NIGHT = settings().max_examples > 100
-BASES = pytest.mark.parametrize("base", ["easy", "conservative", "backfill"])
+BASES = pytest.mark.parametrize("base", ["easy", pytest.param("conservative", marks=pytest.mark.slow), "backfill"])
 
 
 def of_three_users(world: World) -> World:

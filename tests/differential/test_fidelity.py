@@ -171,6 +171,7 @@ def test_more_recordings_in_step(name: str) -> None:
     demand_locked(found)
 
 
+@pytest.mark.slow
 def test_cpus_that_no_recording_names_are_found_out_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether job 76 had ended when job 57 got n[04,12,23-24] shows a second later, in what n04 has left."""
     step = stepped("puzzle.fairshare")

@@ -166,7 +166,10 @@ def test_commands_of_recorded_sessions(name: str, tmp_path: Path) -> None:
     assert len(wrong) <= DIFFERENT[name], "\n".join(f"{one.command}\n{one.difference()}" for one in wrong)
 
 
-@pytest.mark.parametrize("name", MISSED)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] if name.startswith(("first/", "second/")) else []) for name in MISSED],
+)
 def test_starts_of_recorded_workloads(name: str, tmp_path: Path) -> None:
     found = replay_locked(read_recording(tmp_path / kept.unpack(RECORDED / f"{name}.workload.xz", tmp_path)))
     assert found.starts > 40

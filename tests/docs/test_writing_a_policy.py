@@ -54,6 +54,7 @@ def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return bin_folder
 
 
+@pytest.mark.slow
 def test_a_stranger_gets_there(environment: Path, tmp_path: Path) -> None:
     folder = tmp_path / "slurmsim-mine"
     folder.mkdir()

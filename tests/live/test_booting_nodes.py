@@ -103,7 +103,9 @@ def test_a_node_that_does_not_come_up_ends_its_srun(tmp_path: Path) -> None:
         assert cluster.run(["squeue", "-h", "-t", "all", "-o", "%t %r"]).stdout == "NF NodeDown\n"
 
 
-@pytest.mark.parametrize(("release", "suspended"), [("22.05", 44), ("24.11", 59), ("26.05", 59)])
+@pytest.mark.parametrize(
+    ("release", "suspended"), [("22.05", 44), pytest.param("24.11", 59, marks=pytest.mark.slow), ("26.05", 59)]
+)
 def test_time_until_nodes_are_powered_down_begins_with_slurmctld(tmp_path: Path, release: str, suspended: int) -> None:
     """As recorded: since 24.11 reconfigure starts slurmctld, which looks every 11 s; waiting jobs lose their nodes."""
     (tmp_path / "slurm.conf").write_text(CONF.replace("Time=60", "Time=40\nSchedulerParameters=bf_interval=5"), "utf-8")

@@ -25,7 +25,10 @@ PartitionName=batch Nodes=ALL Default=YES DefMemPerCPU=100
 """
 
 
-@pytest.fixture(scope="module", params=RECORDED_RELEASES)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name == "24.11" else []) for name in RECORDED_RELEASES],
+)
 def field(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[slurmsim.Cluster]:
     conf = tmp_path_factory.mktemp("conf") / "slurm.conf"
     conf.write_text(CONF)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -27,8 +28,8 @@ def cluster() -> Iterator[Cluster]:
 def said(cluster: Cluster, command: str) -> tuple[int, str]:
     """Return what a command says, its SLUIDs put in place of S1, S2 and S3."""
     lines = cluster.run("squeue -h -O jobid:10,sluid:20").stdout.split()
-    for job_id, word in zip(lines[::2], lines[1::2], strict=True):
-        command = command.replace(f"S{job_id}", word)
+    words = dict(zip(lines[::2], lines[1::2], strict=True))
+    command = re.sub(r"\bS(\d)\b", lambda found: words[found[1]], command)  # all at once: a SLUID may have such letters
     ran = cluster.run(command)
     return ran.returncode, (ran.stdout + ran.stderr).replace(command.split()[-1], "SLUID")
 

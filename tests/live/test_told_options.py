@@ -37,7 +37,10 @@ SRUN = {
 """Options -> the releases that say so, and what they say."""
 
 
-@pytest.fixture(scope="module", params=RELEASES)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name == "24.11" else []) for name in RELEASES],
+)
 def live(request: pytest.FixtureRequest) -> Iterator[slurmsim.Cluster]:
     with slurmsim.cluster(nodes=2, cpus_per_node=16, gpus_per_node=4, slurm_version=request.param) as cluster:
         yield cluster

@@ -24,7 +24,7 @@ def log(name: str) -> Path:
         ("lublin_256", 256, 10_000, 97_156.0, 590.05),
         ("KTH-SP2-1996-2", 100, 28_481, 6_834.6, 92.69),
         ("SDSC-SP2-pyss-easy", 128, 54_006, 20_570.9, 87.81),
-        ("CTC-SP2-pyss-easy", 338, 77_199, 13_943.0, 48.84),
+        pytest.param("CTC-SP2-pyss-easy", 338, 77_199, 13_943.0, 48.84, marks=pytest.mark.slow),
         pytest.param("SDSC-BLUE-pyss-easy", 1_152, 232_542, 7_870.1, 37.41, marks=pytest.mark.slow),
         ("ALCF-Theta-2022", 4_360, 23_911, 43_817.7, 115.84),
     ],
@@ -46,7 +46,7 @@ def test_fcfs_gives_the_agreed_mean_wait() -> None:
     [
         ("KTH-SP2-pyss-easy", 100, 28_481),
         ("SDSC-SP2-pyss-easy", 128, 54_006),
-        ("CTC-SP2-pyss-easy", 338, 77_199),
+        pytest.param("CTC-SP2-pyss-easy", 338, 77_199, marks=pytest.mark.slow),
         pytest.param("SDSC-BLUE-pyss-easy", 1_152, 232_542, marks=pytest.mark.slow),
         pytest.param("CEA-curie-pyss-easy", 80_640, 295_540, marks=pytest.mark.slow),
     ],

@@ -92,6 +92,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.mark.slow
 def test_every_module_is_imported_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     names = [name for name, _ in sources()]
     done = subprocess.run(

@@ -36,6 +36,7 @@ def parquet_of(folder: Path, **more: object) -> RunOptions:
     return RunOptions.of(folder / "jobs.parquet", "", conf=folder / "slurm.conf", **more)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_setting_a_log_was_made_with_is_found(site: Path) -> None:
     found = calibrate(parquet_of(site), families=["scheduler", "backfill"], replicates=2, top=2)
     assert found.causes is not None

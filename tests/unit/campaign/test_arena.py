@@ -21,6 +21,7 @@ def test_the_set_has_every_installed_policy() -> None:
     assert len(read_grid(arena.grid(of=arena.FULL))) == 4 * 2 * 2 * 5 * len(policy_names())
 
 
+@pytest.mark.slow
 def test_the_full_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arena, "FULL", replace(arena.FULL, seeds=1, jobs=20))
     assert main(["arena", "--full", "--out", str(tmp_path / "a"), "--policy", "fcfs", "--quiet"]) == 0

@@ -76,6 +76,7 @@ def test_nobody_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         slurmsim.sweep(GRID, out=tmp_path / "own", dask="tcp://127.0.0.1:9")
 
 
+@pytest.mark.slow
 def test_ctrl_c_at_a_terminal_finishes_what_runs(tmp_path: Path) -> None:
     """All processes of a terminal get the signal; Dask's workers must not die of it."""
     file, out = tmp_path / "grid.toml", tmp_path / "out"

@@ -80,6 +80,7 @@ def test_done_cells_are_never_run_again_and_new_ones_are(done: Path, tmp_path: P
     assert content(other) == before
 
 
+@pytest.mark.slow
 def test_killed_at_random_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
     """``SLURMSIM_SWEEP_KILLS`` says how often."""
     kills = int(os.environ.get("SLURMSIM_SWEEP_KILLS", "1"))

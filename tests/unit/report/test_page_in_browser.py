@@ -312,6 +312,7 @@ def test_earlier_runs_are_in_the_gantt_chart(browser, tmp_path):
     shown.close()
 
 
+@pytest.mark.slow
 def test_a_comparison_has_the_same_parts_for_each_run(browser, tmp_path):
     from slurmsim.report.compare import compare
     from slurmsim.report.compare_view import write_comparison

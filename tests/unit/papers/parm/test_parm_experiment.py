@@ -277,6 +277,7 @@ def test_whether_the_paper_determines_its_number_on_the_large_machine() -> None:
     assert facts["figures"]["σ = 1"]["wSE over the baseline on fewest nodes"]["mean"] == pytest.approx(3.96, abs=0.01)
 
 
+@pytest.mark.slow
 def test_the_command_for_the_contested_point(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["bench", "parm", "--parts", "contested", "--seeds", "1", "--jobs", "2", "--workers", "1"]
     assert main([*words, "--out", str(tmp_path)]) == 0
