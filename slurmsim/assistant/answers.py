@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+from slurmsim.bitmap import to_indices
 from slurmsim.duration import parse_duration
 from slurmsim.errors import ConfigError, OutputError, clipped
 from slurmsim.live import daemon
@@ -60,13 +61,17 @@ class Answers:
             sets["allocated"] = table.everything & ~(sets["idle"] | sets["mixed"] | sets["down"])
             if wanted and wanted not in sets:
                 raise ConfigError(f"no state {wanted!r}", field="state", expected=", ".join(sets))
-            rows = []
-            for number, node in enumerate(table.names):
-                word = next((name for name in ("down", "idle", "mixed") if sets[name] >> number & 1), "allocated")
-                if not wanted or word == wanted:
-                    cpus, free, mem = (int(column[number]) for column in (table.cpus, table.free_cpus, table.mem))
-                    rows.append({"name": node, "state": word, "cpus": cpus, "free_cpus": free, "memory_mib": mem})
-            return {"now": onlooker.engine.now, "nodes_n": len(rows), "nodes": rows[: _count(most)]}
+            words = ["allocated"] * table.n
+            for name in ("mixed", "idle", "down"):  # the last one counts
+                for number in to_indices(sets[name]).tolist():
+                    words[number] = name
+            found = [number for number, word in enumerate(words) if not wanted or word == wanted]
+            rows = [
+                {"name": table.names[number], "state": words[number], "cpus": int(table.cpus[number]),
+                 "free_cpus": int(table.free_cpus[number]), "memory_mib": int(table.mem[number])}
+                for number in found[: _count(most)]
+            ]  # fmt: skip
+            return {"now": onlooker.engine.now, "nodes_n": len(found), "nodes": rows}
 
     def why(self, job: str, offers: bool = False) -> dict[str, Any]:
         """Return what keeps a job waiting; with `offers` also what would start it now, which takes a while."""

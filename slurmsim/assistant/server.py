@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -96,17 +97,15 @@ def run_command(folder: Path, line: str) -> dict[str, Any]:
     if not words or words[0] not in COMMANDS:
         raise ConfigError(f"{words[0] if words else ''!r}", field="line", expected=", ".join(COMMANDS))
     try:
-        ran = subprocess.run(
-            words,
-            env=environment(folder, os.environ),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=LONGEST_S,
-            check=False,
-        )
+        with tempfile.TemporaryFile() as file:  # of which only so much is read
+            ran = subprocess.run(
+                words, env=environment(folder, os.environ), stdin=subprocess.DEVNULL, stdout=file,
+                stderr=subprocess.STDOUT, timeout=LONGEST_S, check=False,
+            )  # fmt: skip
+            file.seek(0)
+            said = file.read(MOST_OUTPUT)
     except subprocess.TimeoutExpired:
         raise ConfigError(f"{words[0]} took longer than {LONGEST_S:g} s", field="line") from None
     except (OSError, ValueError) as error:
         raise ConfigError(f"{words[0]}: {error}", field="line") from None
-    lines = (ran.stdout + ran.stderr)[:MOST_OUTPUT].decode("utf-8", "replace").splitlines()
-    return {"exit_code": ran.returncode, "lines": lines}
+    return {"exit_code": ran.returncode, "lines": said.decode("utf-8", "replace").splitlines()}

@@ -14,7 +14,7 @@ from slurmsim.protocol import cluster_folder
 
 DESCRIPTION = """Answer questions over the Model Context Protocol: queue, nodes, why, when, whatif; about the twin of a
 real cluster (--from) or a live cluster. Nothing is changed, unless --allow-write adds a tool that runs Slurm's commands
-on the live cluster (docs/twin.md). Needs the extra mcp."""
+on the live cluster (docs/twin-operators.md). Needs the extra mcp."""
 
 
 def add_options(p: argparse.ArgumentParser) -> None:

@@ -20,8 +20,7 @@ LEAST_EVERY_S, MOST_EVERY_S = 1, 86_400
 DESCRIPTION = """A twin of a real cluster. `collect` asks its commands, which only read, and writes their answers into a
 folder. `load` makes a live cluster of that second of such a folder or tar, its clock frozen, and lists what the answers
 lack; `anonymize` takes the names of people out of them; `follow` reads dump after dump and tells what the last twin
-missed. squeue, scontrol, fork, why and the rest take the cluster as
-any other (docs/twin.md)."""
+missed. squeue, scontrol, fork, why and the rest take the cluster as any other (docs/twin.md)."""
 
 
 def add_options(p: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from slurmsim.errors import OutputError, WorkloadError
+from slurmsim.errors import OutputError, SlurmSimError, WorkloadError
 from slurmsim.states import JobState
 from slurmsim.twin.build import build
 from slurmsim.twin.collect import collect
@@ -132,7 +132,7 @@ def follow(
         try:
             with asked(command) as path:
                 one = follower.round(read_dump(path))
-        except (OutputError, WorkloadError, OSError) as error:
+        except (SlurmSimError, OSError) as error:
             fail(error)
         else:
             tell(one)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,3 +34,12 @@ def wait_until(true: Callable[[], object], seconds: float = 30.0) -> None:
     while not true():
         assert time.monotonic() < last, "it did not happen"
         time.sleep(0.02)
+
+
+def until(look: Callable[[], str], wanted: str, seconds: float = 20.0) -> str:
+    """Return what is seen once it matches the pattern `wanted`."""
+    last = time.monotonic() + seconds
+    while not re.search(wanted, seen := look()) and time.monotonic() < last:
+        time.sleep(0.05)
+    assert re.search(wanted, seen), seen
+    return seen

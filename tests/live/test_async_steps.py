@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from processes import until
 
 import slurmsim
 
@@ -38,15 +38,6 @@ def live(tmp_path: Path) -> Iterator[slurmsim.Cluster]:
     (tmp_path / "slurm.conf").write_text(CONF)
     with slurmsim.cluster(conf=tmp_path / "slurm.conf", slurm_version="26.05", folder=tmp_path / "state") as cluster:
         yield cluster
-
-
-def until(look: Callable[[], str], wanted: str) -> str:
-    """Return what is seen once it matches; the last look if it never does."""
-    last = time.monotonic() + PATIENCE_S
-    while not re.search(wanted, seen := look()) and time.monotonic() < last:
-        time.sleep(0.05)
-    assert re.search(wanted, seen), seen
-    return seen
 
 
 def submit(cluster: slurmsim.Cluster, folder: Path, script: str, *options: str) -> str:
@@ -98,6 +89,14 @@ def test_an_update_of_a_step_is_shown(live: slurmsim.Cluster, tmp_path: Path) ->
     live.run(["scontrol", "update", f"stepid={job}", "timelimit=1"])
     assert "TimeLimit=00:01:00" in live.run(["scontrol", "show", "step", f"{job}.0"]).stdout
     live.run(["scancel", job])
+
+
+def test_a_number_of_a_step_that_no_number_holds_ends_nothing(live: slurmsim.Cluster, tmp_path: Path) -> None:
+    job = submit(live, tmp_path, "sleep 60")
+    for limit in ("5", "+5"):
+        done = live.run(["scontrol", "update", f"stepid={job}.{'9' * 5000}", f"timelimit={limit}"])
+        assert "Traceback" not in done.stderr and "Unspecified" not in done.stderr
+    assert live.run(["squeue", "-h", "-j", job, "-o", "%i"]).stdout == f"{job}\n"
 
 
 def test_a_step_that_waits_is_cancelled_and_leaves_no_code(live: slurmsim.Cluster, tmp_path: Path) -> None:

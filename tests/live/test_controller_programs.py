@@ -6,10 +6,11 @@ import json
 import re
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from processes import until
 
 import slurmsim
 
@@ -51,15 +52,6 @@ def live(tmp_path: Path) -> Iterator[slurmsim.Cluster]:
         conf=tmp_path / "slurm.conf", slurm_version="26.05", allow_code=True, folder=tmp_path / "state"
     ) as cluster:
         yield cluster
-
-
-def until(look: Callable[[], str], wanted: str) -> str:
-    """Return what is seen once it matches; the last look if it never does."""
-    last = time.monotonic() + PATIENCE_S
-    while not re.search(wanted, seen := look()) and time.monotonic() < last:
-        time.sleep(0.05)
-    assert re.search(wanted, seen), seen
-    return seen
 
 
 def said(cluster: slurmsim.Cluster, *words: str) -> str:

@@ -12,6 +12,7 @@ from slurmsim.commands.scontrol.jobs import INVALID_JOB, ask, job_ids
 from slurmsim.commands.scontrol.keywords import tag_matches
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.values import INFINITE, leading_number, minutes_of
+from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -222,7 +223,7 @@ def _ids_by_name(request: Request, name: str) -> str | None:
 def _moved_limit(session: Session, step: str, minutes: int) -> int | None:
     """Return the limit of a step that is raised or lowered by so many minutes; None, and a word, where that fails."""
     job, _, number = step.partition(".")
-    named = {"step_id": int(number)} if number.isdecimal() else {}
+    named = {"step_id": int(number)} if is_number(number) else {}
     found: list[dict[str, Any]] = []
     try:
         found = session.load("steps", ["time_limit"], job_id=job, **named)

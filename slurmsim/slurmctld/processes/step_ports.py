@@ -1,8 +1,8 @@
 """Ports that steps reserve for MPI libraries (``MpiParams=ports=FIRST-LAST``), so that no two use one on a node.
 
 Mirrors port_mgr.c and stepmgr.c. A step gets as many as it has tasks on its fullest node, and one more, or what
-``--resv-ports`` says; they are its own until it is over. Here the lowest free ones are
-taken; slurmctld goes round through all ports.
+``--resv-ports`` says; they are its own until it is over. Here the lowest free ones are taken; slurmctld goes round
+through all ports.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import signal
 import time
 
 from slurmsim.commands.text.messages import Stop
+from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
 
 TYPE_CHECKING = False
@@ -69,6 +70,6 @@ def direct_streams(chosen: Chosen) -> None:
     given = str(chosen.get("std_in") or "")
     if given[:3].lower() == "all":
         raise Stop(1)
-    if given.isdecimal():  # a pipe into which nothing is ever written
+    if is_number(given):  # a pipe into which nothing is ever written
         reader, _ = os.pipe()
         os.dup2(reader, 0)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.messages import Requeue, RequeueHold, Resume, Submit, Suspend
+from slurmsim.numerals import is_number
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base import het_jobs
@@ -91,7 +92,7 @@ class _Jobs:
         """Carry out ``scontrol update stepid``: the time limit of one step of srun, or of all of them."""
         live = self._own(arguments, person)
         text, limit = str(arguments.get("step_id") or ""), arguments.get("time_limit")
-        number = int(text) if text.isdecimal() else None
+        number = int(text) if is_number(text) else None
         if text and number is not None and all(step.number != number for step in live.running_steps):
             if not has_stepmgr(self.cluster, live):
                 raise Refusal(INVALID_JOB, 2017)
