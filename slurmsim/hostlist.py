@@ -93,6 +93,36 @@ def compress(names: Iterable[str]) -> str:
     return ",".join(part[2] for part in sorted(parts))
 
 
+def compress_in_order(names: Iterable[str]) -> str:
+    """Return a Slurm expression that keeps the order of names: only neighbours of one prefix share a bracket.
+
+    Examples
+    --------
+    >>> compress_in_order(["n03", "n02", "n07", "n08", "g1", "n1"])
+    'n[03,02,07-08],g1,n1'
+    """
+    parts: list[tuple[str, list[list[str]]]] = []  # prefix, runs of numbers
+    for name in names:
+        prefix, digits = numbered(name)
+        if not digits or len(digits) > _MAX_DIGITS:
+            parts.append((name, []))
+            continue
+        if not parts or parts[-1][0] != prefix or not parts[-1][1]:
+            parts.append((prefix, []))
+        runs = parts[-1][1]
+        if runs and len(runs[-1][-1]) == len(digits) and int(runs[-1][-1]) + 1 == int(digits):
+            runs[-1].append(digits)
+        else:
+            runs.append([digits])
+    return ",".join(prefix + _bracket(runs) for prefix, runs in parts)
+
+
+def _bracket(runs: list[list[str]]) -> str:
+    """Return runs of numbers behind a prefix; one number needs no bracket."""
+    texts = [run[0] if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs]
+    return f"[{','.join(texts)}]" if len(texts) > 1 or "-" in "".join(texts) else "".join(texts)
+
+
 def numbered(name: str) -> tuple[str, str]:
     """Return what a name begins with, and the digits of the number that it ends with, "" for none.
 

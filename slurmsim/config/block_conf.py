@@ -34,37 +34,47 @@ def read_blocks(lines: Iterable[ConfLine], table: NodeTable, report: Report, sho
     if not found:
         report.error(Place(shown), "TopologyPlugin", "", "topology/block needs a topology.conf with BlockName lines")
         return None
-    base, levels = _levels(sizes, report)
+    text, place = (sizes.pairs[0].value, sizes.place) if sizes is not None else ("", Place(shown))
+    return block_topology(found, text, place, table, report)
+
+
+def block_topology(
+    found: dict[str, BlockSpec], sizes: str, place: Place, table: NodeTable, report: Report
+) -> BlockTopologySpec | None:
+    """Return base blocks in their order with the sizes of blocks, a comma list or ""; wrong ones become errors."""
+    base, levels = _levels(sizes, place, report)
     base = base or next((len(block.nodes) for block in found.values() if block.nodes), 0)
     if not base:
-        report.error(Place(shown), "BlockName", "", "no block has a node, and there are no BlockSizes")
+        report.error(place, "BlockName", "", "no block has a node, and there are no BlockSizes")
         return None
-    _note_others(found, table, report, shown)
+    _note_others(found, table, report, place)
     kept = [level for level in levels if 1 << level < len(found)]
     more = next((level for level in levels if 1 << level >= len(found)), None)
-    return BlockTopologySpec(tuple(found.values()), base, tuple(kept if more is None else [*kept, more]))
+    written = tuple(int(word) for word in sizes.split(",")) if sizes and levels else ()
+    return BlockTopologySpec(tuple(found.values()), base, tuple(kept if more is None else [*kept, more]), written)
 
 
-def _levels(sizes: ConfLine | None, report: Report) -> tuple[int, tuple[int, ...]]:
+def _levels(text: str, place: Place, report: Report) -> tuple[int, tuple[int, ...]]:
     """Return the nodes a base block counts with, 0 where the file does not say, and which powers of two are blocks."""
-    if sizes is None:
+    if not text:
         return 0, DEFAULT_LEVELS
-    text, base, levels = sizes.pairs[0].value, 0, set()
+    base, levels = 0, set()
     for word in text.split(","):
         n = int(word) if word.isdecimal() and len(word) < 10 else 0
         base = base or n
         times = n // base if n and n % base == 0 else 0
         if not times or times & (times - 1) or times.bit_length() > MOST_LEVELS:
-            report.error(sizes.place, "BlockSizes", text, f"{word!r} is no size of a block",
+            report.error(place, "BlockSizes", text, f"{word!r} is no size of a block",
                          "the first size, and its products with 2, 4, 8 …")  # fmt: skip
             return 0, ()
         levels.add(times.bit_length() - 1)
     return base, tuple(sorted(levels))
 
 
-def _note_others(found: dict[str, BlockSpec], table: NodeTable, report: Report, shown: str) -> None:
+def _note_others(found: dict[str, BlockSpec], table: NodeTable, report: Report, place: Place) -> None:
     joined = {node for block in found.values() for node in block.nodes}
     loose = sorted(set(table.nodes) - joined, key=natural_key)
     if loose:
-        report.warning(Place(shown), "BlockName", "", f"{len(loose)} nodes are in no block (the first is {loose[0]}): "
+        file = Place(place.file)
+        report.warning(file, "BlockName", "", f"{len(loose)} nodes are in no block (the first is {loose[0]}): "
                        "jobs get them only where no node of a block is free for them, as in Slurm")  # fmt: skip

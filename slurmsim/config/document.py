@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from slurmsim.config.line_options import GRES_KEYS, LINE_TABLES, SWITCH_KEYS
+from slurmsim.config.line_options import BLOCK_KEYS, GRES_KEYS, LINE_TABLES, RING_KEYS, SWITCH_KEYS
 from slurmsim.config.option import Option, Status
 from slurmsim.config.options import FLAG_NOTES, SCALARS
 from slurmsim.config.scheduler_options import SUB_OPTIONS
@@ -28,6 +28,7 @@ def tables() -> str:
     for kind, title in _TITLES.items():
         parts += [f"## {title}", *_section(LINE_TABLES[kind].values())]
     parts += ["## gres.conf", *_section(GRES_KEYS.values()), "## topology.conf", *_section(SWITCH_KEYS.values())]
+    parts += ["### With blocks", *_section(BLOCK_KEYS.values()), "### With rings", *_section(RING_KEYS.values())]
     return "\n".join(parts).rstrip() + "\n"
 
 

@@ -110,7 +110,7 @@ PARTITION_KEYS = _table(
     honoured("SuspendTime", "seconds", None, "the cluster's when unset; -1 never", lenient=True),
     honoured("ResumeTimeout", "seconds", None, "the cluster's when unset"),
     honoured("SuspendTimeout", "seconds", None, "the cluster's when unset"),
-    _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
+    honoured("Topology", "text", "", "a topology of topology.yaml; the cluster's default when unset", since="25.05"),
 )  # fmt: skip
 NOT_FROM_DEFAULT = (
     "disablerootjobs", "exclusiveuser", "exclusivetopo", "powerdownonidle", "selecttypeparameters", "suspendtime",
@@ -152,6 +152,11 @@ SWITCH_KEYS = _table(
 BLOCK_KEYS = _table(
     honoured("BlockName"),
     honoured("Nodes", "text", "", "a hostlist; names that are no nodes are left out"),
+)
+
+RING_KEYS = _table(
+    honoured("RingName"),
+    honoured("Nodes", "text", "", "a hostlist in the order of the ring; names that are no nodes are left out"),
 )
 
 LINE_TABLES: Mapping[str, Mapping[str, Option]] = {

@@ -3,6 +3,8 @@
 `load_cluster` and `parse_cluster` raise on the first error; `examine` collects everything for ``slurmsim check``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,14 +23,18 @@ from slurmsim.config.option import LATEST, OLDEST, check_release, earlier, split
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
 from slurmsim.config.power_saving import check_power_saving
+from slurmsim.config.ring_conf import read_rings
 from slurmsim.config.scalars import Setting, add_setting, check_weights, read_scalars
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
 from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
 from slurmsim.config.topology_conf import read_topology
+from slurmsim.config.topology_yaml import FILE as TOPOLOGY_YAML
+from slurmsim.config.topology_yaml import check_partitions, read_topologies
 from slurmsim.errors import ConfigError, InputError, nearest
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.switch import SwitchSpec
+from slurmsim.model.topology import DEFAULT, TopologySpec
 from slurmsim.tres import parse_weights
 
 Override = tuple[str, str]
@@ -47,9 +53,9 @@ FAKES = "fake_gpus.conf"  # GPUs that a node is to take for its own, and their U
 _UNREAD = (
     "acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "gres.yaml", "helpers.conf", "job_container.conf",
     "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf", "resources.yaml", "scrun.lua",
-    "switch.yaml", "topology.yaml",
+    "switch.yaml",
 )  # fmt: skip
-_DECIDES = ("burst_buffer.conf", "gres.yaml", "helpers.conf", "resources.yaml", "topology.yaml")
+_DECIDES = ("burst_buffer.conf", "gres.yaml", "helpers.conf", "resources.yaml")
 
 
 @dataclass(slots=True)
@@ -95,6 +101,7 @@ def parse_cluster(
     *,
     gres_lines: Sequence[str] | str = (),
     topology_lines: Sequence[str] | str = (),
+    topology_yaml: str = "",
     strict: bool = False,
     release: str = OLDEST,
 ) -> tuple[ClusterSpec, list[Finding]]:
@@ -104,7 +111,8 @@ def parse_cluster(
     conf = parse_conf(lines, name_for_errors)
     gres = parse_conf(gres_lines, "gres.conf") if gres_lines else []
     topology = parse_conf(topology_lines, "topology.conf") if topology_lines else None
-    return _finish(Examination(_build(conf, gres, topology, overrides, report, name_for_errors), report))
+    beside = _Beside(topology, topology_yaml, TOPOLOGY_YAML)
+    return _finish(Examination(_build(conf, gres, beside, overrides, report, name_for_errors), report))
 
 
 def examine(
@@ -124,7 +132,10 @@ def examine(
             may = "which may decide otherwise" if name in _DECIDES else "which decides no schedule"
             say(Place(str(path.parent / name)), name, "", f"slurmsim does not read this file of Slurm's, {may}")
     fakes = files.text(path.parent / FAKES, "utf-8", "replace") if files.exists(path.parent / FAKES) else ""
-    return Examination(_build(conf, gres or (), topology, overrides, report, str(path), fakes), report)
+    by_name = path.parent / TOPOLOGY_YAML
+    topologies = files.text(by_name, "utf-8", "replace") if files.exists(by_name) else ""
+    networks = _Beside(topology, topologies, str(by_name))
+    return Examination(_build(conf, gres or (), networks, overrides, report, str(path), fakes), report)
 
 
 def make_cluster(
@@ -181,7 +192,7 @@ def _finish(examination: Examination) -> tuple[ClusterSpec, list[Finding]]:
 
 
 def _build(
-    conf: Sequence[ConfLine], gres: Sequence[ConfLine], topology: Sequence[ConfLine] | None,
+    conf: Sequence[ConfLine], gres: Sequence[ConfLine], networks: _Beside,
     overrides: Sequence[Override], report: Report, shown: str, fakes: str = "",
 ) -> ClusterSpec | None:  # fmt: skip
     """Return the cluster of parsed lines; None when the report has errors."""
@@ -211,9 +222,8 @@ def _build(
     _check_whole(settings, objects, bool(table.nodes), bool(partitions), report, Place(shown))
     check_power_saving(options, settings, table, partitions, report)
     _check_threads(settings.get("SelectTypeParameters"), table.nodes.values(), report)
-    plugin = options["TopologyPlugin"]
-    switches = _switches(topology, table, report, shown) if plugin == "topology/tree" else ()
-    blocks = read_blocks(topology or (), table, report, shown) if plugin == "topology/block" else None
+    network, topologies = networks.read(options["TopologyPlugin"], table, report, shown)
+    check_partitions(partitions, [one.name for one in topologies], report, shown)
     if report.errors:
         return None
     return ClusterSpec(
@@ -222,10 +232,38 @@ def _build(
         partitions,
         options,
         parameters,
-        switches,
-        blocks,
+        network.switches,
+        network.blocks,
         release=report.release,
+        rings=network.rings,
+        topologies=topologies,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Beside:
+    """What is beside slurm.conf of networks: topology.conf (None where there is none), topology.yaml and its name."""
+
+    lines: Sequence[ConfLine] | None
+    yaml: str
+    yaml_shown: str
+
+    def read(
+        self, plugin: str, table: NodeTable, report: Report, shown: str
+    ) -> tuple[TopologySpec, tuple[TopologySpec, ...]]:
+        """Return the topology of partitions that name none, and all by name; topology.yaml alone counts if it is there.
+
+        Releases before 25.05 do not read it.
+        """
+        if self.yaml and not earlier(report.release, "25.05"):
+            found = read_topologies(self.yaml, table, report, self.yaml_shown)
+            return (found[0] if found else TopologySpec(DEFAULT)), found
+        if self.yaml:
+            report.note(Place(self.yaml_shown), TOPOLOGY_YAML, "", f"Slurm {report.release} does not read this file")
+        switches = _switches(self.lines, table, report, shown) if plugin == "topology/tree" else ()
+        blocks = read_blocks(self.lines or (), table, report, shown) if plugin == "topology/block" else None
+        rings = read_rings(self.lines or (), table, report, shown) if plugin == "topology/ring" else ()
+        return TopologySpec(DEFAULT, plugin, switches, blocks, rings), ()
 
 
 def _switches(

@@ -170,10 +170,11 @@ _ROWS: tuple[Option, ...] = (
     # nodes
     honoured("GresTypes", "words", ()),
     honoured("ReturnToService", "count", 0, "when nodes that were lost answer again", low=0, high=2, outside=0),
-    honoured("TopologyPlugin", "choice", "topology/none", "topology/tree and topology/block read topology.conf beside "
-             "slurm.conf",
-              choices=("topology/none", "topology/default", "topology/flat", "topology/tree", "topology/block"),
-              beyond=("topology/3d_torus", "topology/hypercube", "topology/node_rank", "topology/ring")),
+    honoured("TopologyPlugin", "choice", "topology/none", "topology/tree, block and ring read topology.conf beside "
+             "slurm.conf; topology.yaml comes before it (25.05 on)",
+              choices=("topology/none", "topology/default", "topology/flat", "topology/tree", "topology/block",
+                       "topology/ring"),
+              beyond=("topology/3d_torus", "topology/hypercube", "topology/node_rank", "topology/torus3d")),
     honoured("TopologyParam", "words", (), choices=TOPOLOGY_PARAMETERS, lenient=True),
     honoured("SlurmdParameters", "words", (), "nodes have what slurm.conf says, as with config_overrides"),
     # power saving

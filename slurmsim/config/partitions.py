@@ -120,6 +120,7 @@ def _spec(
         "over_time_limit_s": _over_time_limit(attributes, report),
         "exclusive_user": bool(get("exclusiveuser")) or attributes.text("exclusive").upper() == "USER",
         "qos": attributes.text("qos"),
+        "topology": attributes.text("topology"),
         "grace_time_s": get("gracetime") or 0,
         "preempt_mode": ",".join(preempt_words(attributes.text("preemptmode"))),
         "tres_billing_weights": _weights(attributes, report),

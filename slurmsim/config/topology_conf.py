@@ -1,7 +1,8 @@
 """topology.conf beside slurm.conf: which switch joins which nodes and switches (topology/tree, 22.05 to 26.05)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
@@ -35,23 +36,28 @@ def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -
                 report.error(line.place, "SwitchName", name, "this switch is defined twice")
             found[name] = SwitchSpec(name, nodes, switches)
             places[name] = line.place
-    _check_tree(found, places, table, report)
+    check_tree(found, places, table, report)
     return tuple(found.values())
 
 
 def nodes_of(attributes: Attributes, table: NodeTable, report: Report) -> tuple[str, ...]:
     """Return the nodes of a switch or block, sorted; Slurm leaves out names that are no nodes, and ALL is one."""
-    if not attributes.text("nodes"):
+    return tuple(sorted(listed(attributes.text("nodes"), attributes.place_of("nodes"), table, report), key=natural_key))
+
+
+def listed(text: str, place: Place, table: NodeTable, report: Report) -> Sequence[str]:
+    """Return the nodes of a hostlist in its order; Slurm leaves out names that are no nodes."""
+    if not text:
         return ()
-    place = attributes.place_of("nodes")
-    names, unknown = split_known(expand_names(attributes.text("nodes"), place, "Nodes", report), table)
+    names, unknown = split_known(expand_names(text, place, "Nodes", report), table)
     if unknown:
-        said = f"{compress(unknown)} in topology.conf {'is no node' if len(unknown) == 1 else 'are no nodes'}"
-        report.warning(place, "Nodes", attributes.text("nodes"), f"{said} of slurm.conf, left out, as Slurm does")
-    return tuple(sorted(names, key=natural_key))
+        file = Path(place.file or "topology.conf").name
+        said = f"{compress(unknown)} in {file} {'is no node' if len(unknown) == 1 else 'are no nodes'}"
+        report.warning(place, "Nodes", text, f"{said} of slurm.conf, left out, as Slurm does")
+    return names
 
 
-def _check_tree(found: dict[str, SwitchSpec], places: dict[str, Place], table: NodeTable, report: Report) -> None:
+def check_tree(found: dict[str, SwitchSpec], places: dict[str, Place], table: NodeTable, report: Report) -> None:
     """Every switch named exists, no circle; a second switch above one and nodes without a switch are named once."""
     parent: dict[str, str] = {}
     for name, spec in found.items():

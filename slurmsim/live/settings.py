@@ -20,7 +20,8 @@ MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533
 MIB_PER_CPU = 2048
 NEW_DATABASE = ""  # stands for a path of accounting data: there are none, and yet a database
-_BESIDE = ("gres.conf", "topology.conf", "fake_gpus.conf", "job_submit.lua")  # read along with a slurm.conf
+# read along with a slurm.conf
+_BESIDE = ("gres.conf", "topology.conf", "topology.yaml", "fake_gpus.conf", "job_submit.lua")
 CONF_FILES = (CONF, *_BESIDE)
 _PROGRAMS = {name.lower(): name for name in ("Prolog", "Epilog", "TaskProlog", "TaskEpilog")}
 _NAMED = re.compile(r"^[ \t]*((?:task)?(?:prolog|epilog))[ \t]*=[ \t]*/", re.IGNORECASE | re.MULTILINE)

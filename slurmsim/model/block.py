@@ -22,3 +22,4 @@ class BlockTopologySpec:
     blocks: tuple[BlockSpec, ...] = ()
     base: int = 0
     levels: tuple[int, ...] = ()
+    sizes: tuple[int, ...] = ()  # of blocks, as written

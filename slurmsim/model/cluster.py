@@ -9,6 +9,7 @@ from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.power import PowerSpec
 from slurmsim.model.switch import SwitchSpec
+from slurmsim.model.topology import DEFAULT, RingSpec, TopologySpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,22 @@ class ClusterSpec:
     watched: bool = False
     pass_limit_s: float | None = None  # most seconds for a pass of a policy from outside; None: as the core has it
     power: PowerSpec | None = None  # what is known of watts; None where nothing is, and no job has an application
+    rings: tuple[RingSpec, ...] = ()  # topology.conf under TopologyPlugin=topology/ring
+    # topology.yaml, the default first: its switches, blocks or rings are those above; empty without such a file
+    topologies: tuple[TopologySpec, ...] = ()
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""
         return self.options[key]
+
+    @property
+    def networks(self) -> tuple[TopologySpec, ...]:
+        """All topologies, the default of partitions that name none first."""
+        if self.topologies:
+            return self.topologies
+        plugin = str(self.options.get("TopologyPlugin") or "")
+        return (TopologySpec(DEFAULT, plugin, self.switches, self.blocks, self.rings),)
+
+    def network_of(self, topology: str) -> TopologySpec:
+        """Return the topology of a partition that names `topology`, or none."""
+        return next((one for one in self.networks if one.name == topology), self.networks[0])

@@ -20,12 +20,13 @@ from slurmsim.commands.json import frame
 from slurmsim.protocol import Client, Refusal, TimedOut, Unreachable
 from slurmsim.releases import row
 from slurmsim.rest import messages, routes
-from slurmsim.rest.body_text import MOST_BODY, Unreadable, read_json, read_yaml
+from slurmsim.rest.body_text import MOST_BODY, read_json
 from slurmsim.rest.calls import Call, number_of
 from slurmsim.rest.messages import Answer, Failure, Found, Person, Rejected, Request, Visit, form_of, plain, written
 from slurmsim.rest.metrics import Metrics
 from slurmsim.rest.openapi import specification
 from slurmsim.rest.routes import Route
+from slurmsim.yaml_text import Unreadable, read_yaml
 
 T = TypeVar("T")
 _KINDS = {"slurm": ("openapi/slurmctld", "Slurm OpenAPI slurmctld"),

@@ -33,8 +33,8 @@ def _uses_accounting(cluster: ClusterSpec) -> bool:
 NEEDS: dict[str, Callable[[ClusterSpec], bool]] = {
     "GRES": _uses_gres,
     "licenses": lambda cluster: bool(cluster.option("Licenses")),
-    "switches": lambda cluster: bool(cluster.switches),
-    "blocks": lambda cluster: bool(cluster.blocks),
+    "switches": lambda cluster: any(one.switches for one in cluster.networks),
+    "blocks": lambda cluster: any(one.blocks for one in cluster.networks),
     "power saving": lambda cluster: bool(cluster.option("SuspendProgram")),
     "sched/builtin": lambda cluster: str(cluster.option("SchedulerType")).lower() == "sched/builtin",
     "accounting": _uses_accounting,

@@ -94,7 +94,9 @@ LAYERS: dict[str, Layer] = {
     "model": Layer(("slurmsim.model",), _set("vocabulary energy"), sealed=True),
     "energy": Layer(("slurmsim.energy",), _set("vocabulary"), _set("numpy scipy"), _set("scipy"), sealed=True),
     "allocation": Layer(("slurmsim.papers.titan.allocation",), _set("vocabulary"), _set("numpy"), sealed=True),
-    "config": Layer(("slurmsim.config",), _set("vocabulary model") | {"user files"}),
+    # YAML within bounds, for what sites write and clients send.
+    "yaml text": Layer(("slurmsim.yaml_text",), frozenset(), _set("yaml"), late=_set("yaml")),
+    "config": Layer(("slurmsim.config",), _set("vocabulary model") | {"user files", "yaml text"}),
     "policy": Layer(
         ("slurmsim.policy",),
         _set("vocabulary bitmap capacity model config energy") | {"user files"},
@@ -167,9 +169,9 @@ LAYERS: dict[str, Layer] = {
     "http doors": Layer(("slurmsim.http_doors",), frozenset(), _set("uvicorn"), late=_set("uvicorn")),
     "rest": Layer(
         ("slurmsim.rest",),
-        _set("vocabulary protocol commands") | {"token key", "http doors", "error texts"},
-        _set("starlette uvicorn anyio jwt yaml"),
-        late=_set("starlette uvicorn anyio yaml"),
+        _set("vocabulary protocol commands") | {"token key", "http doors", "error texts", "yaml text"},
+        _set("starlette uvicorn anyio jwt"),
+        late=_set("starlette uvicorn anyio"),
     ),
     "slurmd": Layer(("slurmsim.slurmd",), _set("vocabulary")),
     # A site's own script, in a Lua that reaches nothing of ours.

@@ -73,3 +73,26 @@ def test_tasks_are_told_their_switches(tmp_path: Path) -> None:
         assert told(cluster, tmp_path, "scontrol show topology s2") == [
             "slurm_load_topo error: Requested topology configuration is not available"
         ]
+
+
+def test_partitions_with_topologies_of_their_own(tmp_path: Path) -> None:
+    """A partition's topology may change while it runs; what nodes are told of goes by the cluster's default."""
+    pytest.importorskip("yaml", reason="NOT TESTED: topology.yaml: PyYAML is not installed")
+    (tmp_path / "slurm.conf").write_text(
+        "ClusterName=c\nSlurmctldHost=h\nNodeName=n[1-8] CPUs=2\nPartitionName=p Nodes=ALL Default=YES Topology=r\n"
+    )
+    (tmp_path / "topology.yaml").write_text(
+        "- topology: f\n  flat: true\n- topology: r\n  ring: {rings: [{ring: r1, nodes: 'n[1-4]'}]}\n"
+    )
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", slurm_version="26.05", jobs="run") as cluster:
+        assert told(cluster, tmp_path, "srun -N2 -n2 env | grep ^SLURM_TOPOLOGY_ADDR= | sort") == [
+            "SLURM_TOPOLOGY_ADDR=n1", "SLURM_TOPOLOGY_ADDR=n2"
+        ]  # fmt: skip
+        refused = "sbatch: error: Batch job submission failed: Requested node configuration is not available"
+        assert told(cluster, tmp_path, "sbatch -N5 --wrap true") == [refused]
+        assert told(cluster, tmp_path, "scontrol update partition=p topology=f") == []
+        assert told(cluster, tmp_path, "sbatch -N5 --wrap true") == ["Submitted batch job 3"]
+        assert told(cluster, tmp_path, "scontrol show topology r") == ["RingName=r1 Nodes=n[1-4] RingSize=4"]
+        assert told(cluster, tmp_path, "scontrol update node=n1 topology=r:r1") == [
+            "slurm_update error: slurmsim does not move nodes to another unit of a topology"
+        ]  # fmt: skip

@@ -119,7 +119,7 @@ _COMPOSED = {
         F("node_sets", _node_sets, "node_sets"),
         F("preempt_mode", _modes, "preempt_mode", "preempt_mode_given", first=45),
     ),
-    "suspend_time": (F("topology", always(""), first=43), F("partition.state", _states, "state_up", last=44)),
+    "topology": (F("topology", text, "topology", first=43), F("partition.state", _states, "state_up", last=44)),
 }  # fmt: skip
 """Place -> what stands before it, or there, and is made of several fields or of none."""
 

@@ -65,7 +65,7 @@ _PARTITION = (
     "def_mem_per_node deny_accounts deny_qos default_time disable_root_jobs over_subscribe exclusive_user "
     "grace_time hidden lln max_cpus_per_node max_cpus_per_socket max_mem_per_cpu max_mem_per_node max_nodes "
     "max_time min_nodes nodes preempt_mode priority_job_factor priority_tier qos req_resv root_only "
-    "select_parameters max_share state_up billing_weights resume_timeout suspend_timeout suspend_time"
+    "select_parameters max_share state_up billing_weights resume_timeout suspend_timeout suspend_time topology"
 )
 
 
@@ -173,6 +173,7 @@ def _partition_line(row: Row, session: Session) -> str:
     for word, field in (("ResumeTimeout", "resume_timeout"), ("SuspendTimeout", "suspend_timeout"),
                         ("SuspendTime", "suspend_time")):  # fmt: skip
         words.append((word, "INFINITE" if (row[field] or 0) < 0 else row[field]))
+    words.append(("Topology", row["topology"]))
     return " ".join(f"{word}={value}" for word, value in words if value is not None and value != "")
 
 

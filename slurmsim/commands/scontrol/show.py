@@ -326,6 +326,12 @@ def _aliases(session: Session, value: str | None, words: Words) -> None:
         session.io.out(" ".join(names) + "\n")
 
 
+def _topoconf(session: Session, value: str | None, words: Words) -> None:
+    from slurmsim.commands.scontrol.topology_text import show_configuration
+
+    show_configuration(session)
+
+
 def _topology(session: Session, value: str | None, words: Words) -> None:
     from slurmsim.commands.scontrol.topology_text import show_topology
 
@@ -407,6 +413,6 @@ ENTITIES: tuple[Entity, ...] = (
     ("nodes", 1, "", "", _nodes), ("partitions", 2, "", "", _partitions), ("partitionname", 2, "", "", _partitions),
     ("reservations", 1, "", "", _reservations), ("reservationname", 1, "", "", _reservations),
     ("resources", 4, "25.11", "", _not_modelled), ("slurmd", 2, "", "", _slurmd), ("steps", 2, "", "", _steps),
-    ("topoconf", 5, "25.05", "", _not_modelled), ("topology", 1, "", "", _topology),
+    ("topoconf", 5, "25.05", "", _topoconf), ("topology", 1, "", "", _topology),
 )  # fmt: skip
 """Entity, how much of it must be there, first release, first one without it, what shows it; the first match counts."""

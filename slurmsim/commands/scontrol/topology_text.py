@@ -1,4 +1,4 @@
-"""``scontrol show topology``: the switches or the blocks of topology.conf."""
+"""``scontrol show topology`` and ``show topoconf``: switches, blocks, rings and tori of a topology."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-DEFAULT = "default"  # the name of the one topology of a cluster without topology.yaml
 _NODES, _UNITS = ("node", "nodes"), ("switch", "block", "ring", "unit")
+_KINDS = {"topology/block": "block", "topology/ring": "ring", "topology/torus3d": "torus"}
 
 
 def show_topology(session: Session, value: str | None, words: Sequence[str]) -> None:
@@ -23,14 +23,15 @@ def show_topology(session: Session, value: str | None, words: Sequence[str]) -> 
     if since(session.release, "topology_with_options"):
         _with_options(session, words[2:] if value is None or len(words) > 2 else [value])
         return
-    rows = _rows(session)
-    if rows is None or _all(session, rows, value):
+    found = _rows(session)
+    if found is None or _all(session, found, value):
         return
+    kind, rows = found
     chosen = [row for row in rows if row["name"] == value][:1] or [row for row in rows if _has(row, value or "")]
     for row in chosen:
         _print(session, row)
     if not chosen:
-        session.error(f"Topology information contains no {_kind(rows)} or node named {value}")
+        session.error(f"Topology information contains no {kind} or node named {value}")
 
 
 def _with_options(session: Session, words: Sequence[str]) -> None:
@@ -50,45 +51,38 @@ def _with_options(session: Session, words: Sequence[str]) -> None:
         elif place or equals:
             session.warn(f"Unknown argument {word}")
             return
-    rows = _rows(session)
-    if rows is None:
+    found = _rows(session, name)
+    if found is None or _all(session, found, nodes or unit):
         return
-    if name not in ("", DEFAULT):
-        session.io.error("slurm_load_topo error: Requested topology configuration is not available")
-        return
-    if _all(session, rows, nodes or unit):
-        return
+    kind, rows = found
     chosen = [row for row in rows if unit in ("", row["name"]) and (not nodes or _has(row, nodes))]
     for row in chosen:
         _print(session, row)
     if not chosen:
         named, within = f" named {unit}" if unit else "", f" with nodes {nodes}" if nodes else ""
-        session.error(f"Topology information contains no {_kind(rows)}{named}{within}")
+        session.error(f"Topology information contains no {kind}{named}{within}")
 
 
-def _rows(session: Session) -> list[dict[str, Any]] | None:
+def _rows(session: Session, name: str = "") -> tuple[str, list[dict[str, Any]]] | None:
+    """Return what the units of a topology are called, and their rows."""
     try:
-        answer = session.io.client.call("topology")
+        answer = session.io.client.call("topology", **({"topology": name} if name else {}))
     except FAILED_CALLS as error:
         session.io.error(f"slurm_load_topo error: {text_of(error)}")
         return None
-    rows: list[dict[str, Any]] = answer["switches"] or answer.get("blocks", [])
-    return rows
+    rows: list[dict[str, Any]] = [*answer["switches"], *answer["blocks"], *answer["rings"], *answer["toruses"]]
+    return _KINDS.get(answer["kind"], "switch"), rows
 
 
-def _all(session: Session, rows: list[dict[str, Any]], asked: str | None) -> bool:
+def _all(session: Session, found: tuple[str, list[dict[str, Any]]], asked: str | None) -> bool:
     """Print all where none is asked for; return True if that was it."""
     if asked:
         return False
-    if not rows and not since(session.release, "no_topology_is_silent"):
+    if not found[1] and not since(session.release, "no_topology_is_silent"):
         session.error("No topology information available")
-    for row in rows:
+    for row in found[1]:
         _print(session, row)
     return True
-
-
-def _kind(rows: list[dict[str, Any]]) -> str:
-    return "block" if rows and "block_size" in rows[0] else "switch"
 
 
 def _has(row: dict[str, Any], nodes: str) -> bool:
@@ -99,12 +93,58 @@ def _has(row: dict[str, Any], nodes: str) -> bool:
 
 
 def _print(session: Session, row: dict[str, Any]) -> None:
+    width = session.io.environ.get("SLURM_TOPO_LEN")
+    for text in _lines(row):
+        session.io.out((text[: leading_number(width)[0]] if width else text) + "\n")
+
+
+def _lines(row: dict[str, Any]) -> list[str]:
+    """Return one line for a unit, and one more for each placement of a torus."""
     nodes = f" Nodes={row['nodes']}" if row["nodes"] else ""
     if "block_size" in row:
-        text = f"{'AggregatedBlock' if row['aggregated'] else 'BlockName'}={row['name']} BlockIndex={row['index']}"
-        text += f"{nodes} BlockSize={row['block_size']}"
-    else:
-        text = f"SwitchName={row['name']} Level={row['level']} LinkSpeed={row['link_speed']}{nodes}"
-        text += f" Switches={row['switches']}" if row["switches"] else ""
-    width = session.io.environ.get("SLURM_TOPO_LEN")
-    session.io.out((text[: leading_number(width)[0]] if width else text) + "\n")
+        name = f"{'AggregatedBlock' if row['aggregated'] else 'BlockName'}={row['name']}"
+        return [f"{name} BlockIndex={row['index']}{nodes} BlockSize={row['block_size']}"]
+    if "ring_size" in row:
+        return [f"RingName={row['name']}{nodes} RingSize={row['ring_size']}"]
+    if "dims" in row:
+        placements = [f"  TorusName={row['name']} PlacementDims={one['dims']}({one['size']}) Anchors={one['anchors']}"
+                      for one in row["placements"]]  # fmt: skip
+        return [f"TorusName={row['name']} Dims={row['dims']}{nodes}", *placements]
+    text = f"SwitchName={row['name']} Level={row['level']} LinkSpeed={row['link_speed']}{nodes}"
+    return [text + (f" Switches={row['switches']}" if row["switches"] else "")]
+
+
+def show_configuration(session: Session) -> None:
+    """Print all topologies as topology.yaml has them."""
+    try:
+        rows = session.io.client.call("topology", conf=True)["conf"]
+    except FAILED_CALLS as error:
+        session.io.error(f"slurm_load_topo error: {text_of(error)}")
+        return
+    if not rows:
+        session.refuse("show topoconf without a topology.yaml is not modelled")
+        return
+    session.io.out("%YAML 1.1\n---\n" + "".join(f"{line}\n" for line in _yaml(rows, "")) + "...\n\n")
+
+
+def _yaml(value: Any, indent: str) -> list[str]:
+    """Return the lines of a list or mapping as Slurm writes them without tags."""
+    if isinstance(value, list):
+        found = []
+        for one in value:
+            lines = _yaml(one, indent + "  ") if isinstance(one, dict) else [f"{indent}  {one}"]
+            found += [f"{indent}- {lines[0][len(indent) + 2 :]}", *lines[1:]]
+        return found
+    found = []
+    for key, one in value.items():
+        if isinstance(one, (list, dict)) and one:
+            found += [f"{indent}{key}:", *_yaml(one, indent if isinstance(one, list) else indent + "  ")]
+        else:
+            found.append(f"{indent}{key}: {_plain(one)}".rstrip())
+    return found
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return {"[]": "[]", "{}": "{}"}.get(str(value), "" if value is None else str(value))

@@ -79,6 +79,11 @@ def _decides(a: ClusterSpec, b: ClusterSpec, places: _Places) -> list[Change]:
     if a.blocks != b.blocks:
         before, after = (f"{len(one.blocks.blocks)} base blocks" if one.blocks else "no blocks" for one in (a, b))
         found.append(Change("switches", "topology", before, after, "Which nodes lie close together.", words.PLACEMENT))
+    known = (a.switches, a.blocks) != (b.switches, b.blocks)
+    if (a.rings, a.topologies) != (b.rings, b.topologies) and not known:
+        before, after = (", ".join(f"{n.name} ({n.plugin})" for n in one.networks) for one in (a, b))
+        why = "Which nodes lie close together."
+        found.append(Change("topologies", "topology", before, after, why, words.PLACEMENT))
     return found
 
 

@@ -174,10 +174,12 @@ class Ask:
 
 
 class Evaluator(Protocol):
-    """Another way to choose: a tree of switches, or blocks."""
+    """Another way to choose: a tree of switches, blocks, rings or tori."""
 
     comes_first: bool
     """True if it decides also where nodes have an order."""
+    takes_single: bool
+    """True if a job of one node gets the first node that serves, wherever it is in the network."""
 
     def applies(self, nodes: Iterable[int]) -> bool:
         """Return True if it can choose among `nodes`."""

@@ -50,6 +50,7 @@ class BlockTopology:
     """
 
     comes_first = True
+    takes_single = True
 
     def __init__(self, spec: BlockTopologySpec, index: dict[str, int], *, any_segment: bool) -> None:
         self.any_segment, self.base, self.levels = any_segment, spec.base, spec.levels

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slurmsim.bitmap import from_indices
+from slurmsim.core.placement.best_fit import Evaluator
 from slurmsim.core.placement.blocks import BlockTopology
 from slurmsim.core.placement.compiled_request import CompiledRequest
 from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds, fit_memory
 from slurmsim.core.placement.node_release_times import ONE_BY_ONE
 from slurmsim.core.placement.node_sets import NodeSets
+from slurmsim.core.placement.rings import RingTopology
 from slurmsim.core.placement.selector import Selector
 from slurmsim.core.placement.sharing import preempts_by_tier, shares_cores, takes_turns
 from slurmsim.core.placement.topology import SwitchTree
+from slurmsim.core.placement.torus import TorusTopology
 from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.records.node_table import NodeTable
@@ -27,6 +30,7 @@ from slurmsim.errors import SubmitError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.request import ResourceRequest
 from slurmsim.model.submission import Submission
+from slurmsim.model.topology import TopologySpec
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
@@ -83,7 +87,8 @@ class ClusterState:
         self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
         self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))
         self.gpu_defaults = GpuDefaults(cluster.option("DefCpuPerGPU"), cluster.option("DefMemPerGPU"))
-        self.tree = _network(cluster, self.table, self.rules)
+        self.networks = {one.name: _network(one, self.table, self.rules) for one in cluster.networks}
+        self.tree = self.networks[cluster.networks[0].name]
         self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
         self.n_pools = assign_pools(self.partitions)
@@ -104,6 +109,10 @@ class ClusterState:
             tuple[int, tuple[str, ...]], tuple[tuple[Partition, ...], tuple[CompiledRequest, ...]]
         ] = {}
         self.gone: set[int] = set()  # numbers of partitions that were deleted
+
+    def network_of(self, partition: Partition) -> Evaluator | None:
+        """Return what chooses nodes for `partition` by its topology, or the cluster's; None where nothing does."""
+        return self.networks.get(partition.spec.topology, self.tree)
 
     def memory_default(self, partition: Partition) -> MemoryBounds:
         """``DefMemPerCPU`` or ``DefMemPerNode`` of `partition`, or of the cluster where it has neither."""
@@ -231,13 +240,17 @@ class ClusterState:
         return ",".join(parts)
 
 
-def _network(cluster: ClusterSpec, table: NodeTable, rules: ReleaseRules) -> SwitchTree | BlockTopology | None:
-    """Return the switches or the blocks of `cluster`, None if it has neither."""
-    if cluster.blocks is not None:
-        return BlockTopology(cluster.blocks, table.index, any_segment=rules.any_segment)
-    if not cluster.switches:
+def _network(spec: TopologySpec, table: NodeTable, rules: ReleaseRules) -> Evaluator | None:
+    """Return what chooses nodes by one topology, None if it is flat."""
+    if spec.blocks is not None:
+        return BlockTopology(spec.blocks, table.index, any_segment=rules.any_segment)
+    if spec.rings:
+        return RingTopology(spec.rings, table.index)
+    if spec.toruses:
+        return TorusTopology(spec.toruses, table.index)
+    if not spec.switches:
         return None
-    return SwitchTree(cluster.switches, table.index, counts_cpus=rules.switches_hold_cpus)
+    return SwitchTree(spec.switches, table.index, counts_cpus=rules.switches_hold_cpus)
 
 
 def compile_request(
@@ -252,12 +265,13 @@ def compile_request(
     request = state.requests.get(key)
     if request is None:
         spec, option = partition.spec, state.cluster.option
+        network = state.network_of(partition)
         request = CompiledRequest(
             asked, partition, state.table, sets=state.node_sets, memory_consumable=state.selector.memory_consumable,
             memory=state.fitted(asked, partition), default_memory=state.memory_default(partition),
             gpus=GpuDefaults.chosen(GpuDefaults(spec.def_cpu_per_gpu, spec.def_mem_per_gpu_mib), state.gpu_defaults),
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
-            tree=None if state.tree_optional and not asked.switches else state.tree,
+            tree=None if state.tree_optional and not asked.switches else network,
             patient=patient and state.switch_wait(asked) > 0, lifted=lifted,
             rules=state.rules,
         )  # fmt: skip

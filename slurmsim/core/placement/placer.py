@@ -428,7 +428,8 @@ class Placer:
             if found is None:
                 return None
             required = found
-        if self.rules.first_node_serves and ask.max_nodes == 1:
+        single = request.tree is None or request.tree.takes_single
+        if self.rules.first_node_serves and ask.max_nodes == 1 and single:
             taken = self._take_first(request, ask, idx, cpus, weights, required, later)
         elif request.contiguous and self.table.unit == "node":
             taken = self._take_lightest(request, ask, idx, cpus, weights, required, later)

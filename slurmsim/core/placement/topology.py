@@ -33,6 +33,7 @@ class SwitchTree:
     """
 
     comes_first = False
+    takes_single = True
 
     def __init__(self, switches: Sequence[SwitchSpec], index: dict[str, int], *, counts_cpus: bool = False) -> None:
         self.names = [s.name for s in switches]

@@ -109,7 +109,7 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
         found += _of_kind(kind, {one.name: one for one in before}, {one.name: one for one in after})
     if [p.name for p in a.partitions] != [p.name for p in b.partitions] and not found:
         found.append("the order of partitions")
-    if (a.switches, a.blocks) != (b.switches, b.blocks):
+    if a.networks != b.networks:
         found.append("topology.conf")
     for name in sorted({*old.texts, *new.texts}):
         if name.startswith("accounting-") and old.texts.get(name) != new.texts.get(name):

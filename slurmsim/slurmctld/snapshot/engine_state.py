@@ -87,6 +87,9 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
         " used_by cores active past_features"
     )  # fmt: skip
     yield "topology", state.cluster.tree, ""
+    for name, network in state.cluster.networks.items():
+        if network is not state.cluster.tree:
+            yield f"topology {name}", network, ""
     yield "selector", c.state.selector, "asleep"
     yield "access", c.access, "privileged closed edited"
     yield "queue", c.state.queue, "pools jobs fresh unasked watcher"

@@ -60,6 +60,7 @@ PARTITION_VALUES = {
     "OverSubscribe": "FORCE:3", "Shared": "FORCE:2",
     "MaxTime": "50", "OverTimeLimit": "4", "MinNodes": "2", "PreemptMode": "REQUEUE", "Priority": "9",
     "PriorityJobFactor": "8", "PriorityTier": "7", "State": "DOWN", "CpuBind": "core",
+    "Topology": None,
 }  # fmt: skip
 RESERVATION_VALUES = {
     "ReservationName": None, "Accounts": "acct", "BurstBuffer": None, "Comment": "x", "CoreCnt": None,

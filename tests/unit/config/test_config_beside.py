@@ -13,7 +13,7 @@ from slurmsim.errors import ConfigError
 
 @pytest.mark.parametrize(
     ("name", "severity"),
-    [("resources.yaml", "warning"), ("topology.yaml", "warning"),
+    [("resources.yaml", "warning"),
      ("burst_buffer.conf", "warning"), ("cgroup.conf", "note"), ("job_container.conf", "note"), ("oci.conf", "note"),
      ("acct_gather.conf", "note"), ("plugstack.conf", "note"), ("scrun.lua", "note"), ("namespace.yaml", "note")],
 )  # fmt: skip

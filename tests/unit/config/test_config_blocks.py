@@ -30,8 +30,8 @@ def test_blocks_and_sizes() -> None:
         BlockSpec(name, nodes) for name, nodes in (("b1", ("n1", "n2")), ("b2", ("n3", "n4")), ("b3", ("n5",)))
     )
     assert read(BLOCKS) == BlockTopologySpec(named, 2, (0, 1, 2))  # up to the first that holds all
-    assert read(BLOCKS + "BlockSizes=2,8\n") == BlockTopologySpec(named, 2, (0, 2))
-    assert read(BLOCKS + "BlockSizes=1\n") == BlockTopologySpec(named, 1, (0,))
+    assert read(BLOCKS + "BlockSizes=2,8\n") == BlockTopologySpec(named, 2, (0, 2), (2, 8))
+    assert read(BLOCKS + "BlockSizes=1\n") == BlockTopologySpec(named, 1, (0,), (1,))
 
 
 def test_what_may_be_odd_is_said() -> None:

@@ -51,9 +51,9 @@ BROKEN = [
      "5: NodeSet: unknown node 'm1' in partition s (expected a NodeName of this configuration)"),
     (SMALL + "SelectType=select/magic\n",
      "5: SelectType: unknown value 'select/magic' (expected one of select/linear, select/cons_tres, select/cons_res)"),
-    (SMALL + "TopologyPlugin=topology/ring\n",
-     "5: TopologyPlugin: topology/ring is not modelled "
-     "(expected one of topology/none, topology/default, topology/flat, topology/tree, topology/block)"),
+    (SMALL + "TopologyPlugin=topology/torus3d\n",
+     "5: TopologyPlugin: topology/torus3d is not modelled "
+     "(expected one of topology/none, topology/default, topology/flat, topology/tree, topology/block, topology/ring)"),
     (SMALL + "SelectType=select/linear\nSelectTypeParameters=CR_Core\n",
      "6: SelectTypeParameters: CR_Core cannot be used with select/linear (expected CR_Memory or nothing)"),
     (SMALL + "SelectType=select/cons_tres\nSelectTypeParameters=CR_Memory\n",

@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("yaml", reason="NOT TESTED: bodies of slurmrestd: the extra rest is not installed")
 
-from slurmsim.rest.body_text import MOST_DEPTH, MOST_TABLES, Unreadable, read_json, read_yaml
+from slurmsim.rest.body_text import MOST_TABLES, read_json
+from slurmsim.yaml_text import MOST_DEPTH, Unreadable, read_yaml
 
 BOMB = b"a: &a {x: 1}\n" + b"".join(b"%c: &%c {<<: [%s]}\n" % (k, k, b", ".join([b"*%c" % (k - 1)] * 9))
                                      for k in range(ord("b"), ord("j")))  # fmt: skip

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY
 from slurmsim.core.records.messages import (
     AlterNodes,
     Fact,
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 Arguments = dict[str, Any]
 CHANGES = frozenset({"update_node", "create_node", "delete_node", "reboot_nodes"})
+NODES_STAY = "slurmsim does not move nodes to another unit of a topology"
 BAD_USER, BAD_NODE = "Invalid user id", "Invalid node name specified"
 DEFAULT_WEIGHT = 1
 _OF_INSTANCES = ("instance_id", "instance_type")
@@ -86,6 +88,10 @@ class _Nodes:
         """Carry out ``scontrol update nodename``."""
         administrators_only(self.cluster, person)
         names = self._names(str(arguments.get("names") or ""))
+        if arguments.get("topology"):
+            known = {one.name for one in self.cluster.spec.networks}
+            named = {word.partition(":")[0] for word in str(arguments["topology"]).split(",")}
+            raise Refusal(NODES_STAY if named <= known else NO_SUCH_TOPOLOGY)
         hosts = {field: self._hosts(str(arguments[field]), names, one_for_all=field in _OF_INSTANCES)
                  for field in ("node_addr", "node_hostname", *_OF_INSTANCES) if arguments.get(field)}  # fmt: skip
         state = arguments.get("state")

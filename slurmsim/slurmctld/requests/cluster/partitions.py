@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.config.partitions import named_sets
+from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY
 from slurmsim.core.records.messages import AlterPartition, DeletePartition, SetPartitionState
 from slurmsim.errors import SubmitError
 from slurmsim.hostlist import expand
@@ -125,6 +126,9 @@ class _Partitions:
         changes: dict[str, Any] = {}
         if asked.get("qos") and not self._knows_qos(str(asked["qos"])):
             raise Refusal("Invalid qos specification")
+        known = [one.name for one in self.cluster.spec.networks]
+        if asked.get("topology") and asked["topology"] not in known:
+            raise Refusal(NO_SUCH_TOPOLOGY)
         if "job_defaults" in asked:
             given = dict(word.split("=") for word in filter(None, _defaults(str(asked["job_defaults"])).split(",")))
             for name, field in _PER_GPU.items():

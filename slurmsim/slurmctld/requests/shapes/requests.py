@@ -229,7 +229,7 @@ REQUESTS: dict[str, Shape] = {
     "reset_statistics": _NONE,
     "licenses": _NONE,
     "job_counts": _NONE,
-    "topology": _NONE,
+    "topology": _fields(topology=TEXT, conf=FLAG),
     "show_config": _NONE,
     "assoc_mgr": _fields(accounts=_WORDS, flags=_WORDS, qos=_WORDS, users=_WORDS),
     "ping": _NONE,

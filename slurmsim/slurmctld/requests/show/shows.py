@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.hostlist import compress
-from slurmsim.model.switch import level_of, nodes_below
+from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
 from slurmsim.slurmctld.requests.show.assoc_usage import assoc_mgr
-from slurmsim.slurmctld.requests.show.block_rows import block_rows
+from slurmsim.slurmctld.requests.show.network_rows import conf_rows, network_rows
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -46,18 +45,15 @@ class _Shows:
         }  # fmt: skip
 
     def topology(self, arguments: Arguments, person: Person) -> Arguments:
-        """Switches from the leaves up, as slurmctld numbers them, or base blocks and then those they make together."""
-        specs = {switch.name: switch for switch in self.cluster.spec.switches}
-        blocks = self.cluster.spec.blocks
-        return {
-            "blocks": block_rows(blocks) if blocks is not None else [],
-            "switches": [
-                {"name": switch.name, "level": level_of(switch, specs), "link_speed": 1,
-                 "nodes": compress(list(dict.fromkeys(nodes_below(switch, specs)))),
-                 "switches": compress(list(switch.switches))}
-                for switch in specs.values()
-            ]
-        }  # fmt: skip
+        """Switches as slurmctld numbers them, blocks, rings or tori of the topology named, or the cluster's default."""
+        spec = self.cluster.spec
+        if arguments.get("conf"):
+            return {"conf": conf_rows(spec.topologies)}
+        name = str(arguments.get("topology") or spec.networks[0].name)
+        if name not in [one.name for one in spec.networks]:
+            raise Refusal(NO_SUCH_TOPOLOGY)
+        network = spec.network_of(name)
+        return {"kind": network.plugin, **network_rows(network, by_yaml=bool(spec.topologies))}
 
     def config(self, arguments: Arguments, person: Person) -> Arguments:
         """slurm.conf as written, and what it does not say."""
