@@ -46,6 +46,11 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "up",
         "Where MetricsType is set, slurmctld tells metrics and its health over HTTP at SlurmctldPort.",
     ),
+    "no_null_types": Change(
+        "26.05",
+        "scontrol, sinfo",
+        "Where gres.conf gives Cores, GresUsed has `gpu:3(IDX:0-2)` for devices without a type; it had `gpu:(null):3`.",
+    ),
     # -- reservations -----------------------------------------------------------------------------------------------
     "contradicting_flags": Change(
         "23.02",
@@ -178,12 +183,6 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "jobid_names_tasks": Change("23.02", "srun", "`--jobid` takes a task of an array, as 12_3; numbers alone were."),
     "expedited_requeue": Change(
         "25.11", "sbatch", "`--requeue=expedite` has a meaning; any value was ignored.", OTHERWISE
-    ),
-    "cores_of_tasks": Change(
-        "24.11",
-        "slurmctld",
-        "Of a node only the first cores are dealt out that the tasks can take which the job may have there.",
-        OTHERWISE,
     ),
     # -- squeue, sinfo ----------------------------------------------------------------------------------------------
     "negated_states": Change(

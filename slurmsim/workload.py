@@ -72,7 +72,7 @@ TEXT_COLUMNS: dict[str, str] = {
     "options": "rarer sbatch options, as on the command line: --spread-job --use-min-nodes --switches=n@t"
     " --exclusive=user --gpus-per-node= --gpus-per-task= --gpus-per-socket= --tres-per-task=gres/name=n"
     " --sockets-per-node= --mem-per-gpu= --no-kill --kill-on-invalid-dep= --threads-per-core= --hint=nomultithread"
-    " --ntasks-per-core= --ntasks-per-socket= --mincpus=",
+    " --ntasks-per-core= --ntasks-per-socket= --mincpus= --gres-flags=",
     "dependency": "Slurm dependency expression on job ids of this workload: afterok:12:13,afterany:4",
     "reservation": "--reservation: one name, or several to choose from",
     "licenses": "--licenses: mat:2,flu",

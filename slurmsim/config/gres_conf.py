@@ -2,7 +2,8 @@
 
 Mirrors what a node reports at registration (22.05): fewer devices than slurm.conf says leave a real node drained, more
 are ignored; types slurm.conf does not give come from here. Devices have numbers where a line names files or devices
-are detected. Flags and AutoDetect say which variables have the numbers of a job's GPUs. Cores and Links change nothing.
+are detected. Flags and AutoDetect say which variables have the numbers of a job's GPUs, Cores which cores they are
+beside. Links change nothing.
 """
 
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from slurmsim.config.slurm_conf import ConfLine, Pair
 from slurmsim.errors import InputError
 from slurmsim.hostlist import compress, expand
 from slurmsim.model.node import GPU_VARIABLES, Gres, NodeSpec
+from slurmsim.numerals import is_number
 from slurmsim.tres import parse_count
 
 
@@ -33,8 +35,10 @@ class _Devices:
     """What its Flags say of the variables of GPUs; None if nothing."""
     explicit: bool
     paths: tuple[str, ...] = ()  # of devices with env_uuid, in order
+    cores: int = 0  # beside the devices, as bits; 0 for all
 
 
+MOST_CORES = 65_536  # that a line may number
 _NVIDIA, _AMD, _INTEL, _OPENCL = ((name,) for name in GPU_VARIABLES)
 _FLAGS = {"nvidia_gpu_env": _NVIDIA, "amd_gpu_env": _AMD, "intel_gpu_env": _INTEL, "opencl_env": _OPENCL}
 _DETECTED = {"nvml": _NVIDIA, "nvidia": _NVIDIA, "rsmi": _AMD, "oneapi": _INTEL}
@@ -134,10 +138,36 @@ def _merge(
                             "the rest is ignored, as in real Slurm")  # fmt: skip
         # types must not change the count, which is slurm.conf's: only where both add up are they taken over
         if not gres.type and have == gres.count and mine and all(device.type for device in mine):
-            merged.extend(replace(gres, type=device.type, count=device.count) for device in mine)
+            merged.extend(replace(gres, type=one.type, count=one.count, near=_near(one.count, [one])) for one in mine)
         else:
-            merged.append(gres)
+            merged.append(replace(gres, near=_near(gres.count, mine)))
     return tuple(merged)
+
+
+def _near(count: int, devices: list[_Devices]) -> tuple[tuple[int, int], ...]:
+    """Return the groups of `count` devices with the cores beside each; none if all are beside all cores."""
+    if not any(device.cores for device in devices):
+        return ()
+    groups = []
+    for device in devices:
+        here = min(device.count, count)
+        count -= here
+        groups.append((here, device.cores))
+    return (*groups, (count, 0)) if count else tuple(groups)
+
+
+def _cores(attributes: Attributes, report: Report) -> int:
+    """Return the cores a line names as bits, 0 for none: ``0-3,8`` (CPUs is the older name of the key)."""
+    key = "cores" if attributes.given("cores") else "cpus"
+    text = attributes.text(key)
+    found = 0
+    for part in filter(None, text.strip("[]").split(",")):
+        first, dash, last = part.partition("-")
+        if not is_number(first) or (dash and not is_number(last)) or not int(first) <= int(last or first) < MOST_CORES:
+            report.error(attributes.place_of(key), "Cores", text, f"bad range {part!r}", "0-3,8")
+            return 0
+        found |= (1 << int(last or first) + 1) - (1 << int(first))
+    return found
 
 
 def _devices(attributes: Attributes, nodes: tuple[str, ...], report: Report) -> _Devices | None:
@@ -156,7 +186,10 @@ def _devices(attributes: Attributes, nodes: tuple[str, ...], report: Report) -> 
     flags = attributes.text("flags").lower()
     variables, explicit = _variables(flags), "explicit" in flags
     paths = tuple(expand(attributes.text("file"))) if "env_uuid" in flags and name == "gpu" else ()
-    return _Devices(frozenset(nodes), name, attributes.text("type"), count, place, files, variables, explicit, paths)
+    return _Devices(
+        frozenset(nodes), name, attributes.text("type"), count, place, files, variables, explicit, paths,
+        _cores(attributes, report),
+    )  # fmt: skip
 
 
 def _variables(flags: str) -> tuple[str, ...] | None:

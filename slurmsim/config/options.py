@@ -51,8 +51,6 @@ FLAG_NOTES: Mapping[tuple[str, str], tuple[Status, str]] = {
     ("SelectTypeParameters", "LL_SHARED_GRES"): (Status.NOT_MODELLED, "shards and MPS are plain counts"),
     ("SelectTypeParameters", "MULTIPLE_SHARING_GRES_PJ"): (Status.NOT_MODELLED, "shards and MPS are plain counts"),
     ("SelectTypeParameters", "ONE_TASK_PER_SHARING_GRES"): (Status.NOT_MODELLED, "shards and MPS are plain counts"),
-    ("SelectTypeParameters", "ENFORCE_BINDING_GRES"): (
-        Status.NOT_MODELLED, "a job may get cores that are not local to its GPUs"),
     ("SelectTypeParameters", "OTHER_CONS_RES"): (Status.HARMLESS, "for Cray systems only"),
     ("SelectTypeParameters", "OTHER_CONS_TRES"): (Status.HARMLESS, "for Cray systems only"),
     ("SelectTypeParameters", "NONE"): (Status.HARMLESS, "no parameter"),

@@ -18,6 +18,7 @@ class Gres:
     counted: bool = False
     consumed: bool = True
     explicit: bool = False
+    near: tuple[tuple[int, int], ...] = ()
 
 
 GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "GPU_DEVICE_ORDINAL")

@@ -30,7 +30,10 @@ class ResourceRequest:
     `threads_per_core` threads are used (``--threads-per-core``, ``--hint``), all where it is 0.
     `tasks_per_gpu` is ``--ntasks-per-gpu``. `segment` is ``--segment``: so many nodes are placed together in a block.
     `cpus` is how many CPUs the job wants when its tasks and nodes do not say it (else None): a range of nodes has no
-    tasks of its own, and an update changes one without the other.
+    tasks of its own, and an update changes one without the other. `enforce_binding` is
+    ``--gres-flags=enforce-binding``: no GPUs but those beside its cores, also by default unless `disable_binding`
+    says otherwise. `block_cores` fills one socket of a node after
+    the other (``-m *:block``, plane), where it matters which cores a job has.
     """
 
     min_nodes: int = 1
@@ -67,6 +70,9 @@ class ResourceRequest:
     segment: int = 0
     consolidate_segments: bool = False
     spread_segments: bool = False
+    enforce_binding: bool = False
+    disable_binding: bool = False
+    block_cores: bool = False
 
     @property
     def min_cpus(self) -> int:

@@ -36,6 +36,8 @@ class MoreOptions:
     segment: int = 0
     consolidate_segments: bool = False
     spread_segments: bool = False
+    enforce_binding: bool = False
+    disable_binding: bool = False
     kill_invalid: bool | None = None
     gres: list[GresRequest] = field(default_factory=list)
 
@@ -117,6 +119,13 @@ def _hint(found: MoreOptions, value: str) -> None:
     found.threads_per_core = int(value == "nomultithread")
 
 
+def _gres_flags(found: MoreOptions, value: str) -> None:
+    words = value.split(",")
+    if not set(words) <= {"enforce-binding", "disable-binding", "one-task-per-sharing"}:
+        raise ValueError(value)
+    found.enforce_binding, found.disable_binding = "enforce-binding" in words, "disable-binding" in words
+
+
 def _kill_invalid(found: MoreOptions, value: str) -> None:
     found.kill_invalid = {"yes": True, "no": False}[value] if value in ("yes", "no") else bool(_count(value))
 
@@ -134,6 +143,7 @@ _VALUES: dict[str, Callable[[MoreOptions, str], None]] = {
     "mincpus": _number("min_cpus_per_node"),
     "segment": _number("segment"),
     "hint": _hint,
+    "gres-flags": _gres_flags,
     "kill-on-invalid-dep": _kill_invalid,
     "gpus-per-node": _gpus("node"),
     "gpus-per-task": _gpus("task"),

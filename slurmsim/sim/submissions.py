@@ -159,6 +159,8 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
         segment=more.segment,
         consolidate_segments=more.consolidate_segments,
         spread_segments=more.spread_segments,
+        enforce_binding=more.enforce_binding,
+        disable_binding=more.disable_binding,
         cpus_given=v["cpus_per_task"] > 1,
     )
     try:

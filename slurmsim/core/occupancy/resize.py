@@ -129,6 +129,8 @@ def part_of(a: Allocation, nodes: Bitmap, n: int) -> Allocation:
     if a.share is not None:
         cores = {node: a.share.cores[node] for node in idx.tolist()}
         part.share = Share(cores, a.share.partition, a.share.sole, a.share.row)
+    if a.held is not None:
+        part.held = {node: held for node, held in a.held.items() if mask >> node & 1}
     return part
 
 

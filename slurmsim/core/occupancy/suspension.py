@@ -20,7 +20,7 @@ import numpy as np
 from slurmsim.bitmap import Bitmap, from_bools, to_bools
 from slurmsim.core.placement.free_state import FreeState, Supposed
 from slurmsim.core.placement.gres import untouched, usable
-from slurmsim.core.records.allocation import Allocation
+from slurmsim.core.records.allocation import Allocation, Hold
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Continue, Pause
 from slurmsim.errors import InvariantError
@@ -110,6 +110,8 @@ class Suspension:
         rest = None
         if a.gres or np.any(a.mem):
             rest = Allocation(a.mask, False, a.n_nodes, 0, 0, a.mem, a.gres, a.indices())
+            if a.held is not None:
+                rest.held = {node: Hold(0, held.devices) for node, held in a.held.items()}
             table.allocate(rest)
         self.state.holders.parked[job.id] = rest
 

@@ -21,6 +21,7 @@ from slurmsim.core.placement.sharing import preempts_by_tier, shares_cores, take
 from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.placement.torus import TorusTopology
 from slurmsim.core.records.allocation import Allocation
+from slurmsim.core.records.local_cores import LocalCores
 from slurmsim.core.records.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition, assign_pools
@@ -57,6 +58,13 @@ def allocation_unit(cluster: ClusterSpec) -> tuple[str, bool]:
     return ("cpu", True) if "CR_MEMORY" in words else ("core", True)
 
 
+def follows_cores(table: NodeTable, cluster: ClusterSpec) -> bool:
+    """Return True if ``Cores=`` of gres.conf counts: jobs have cores or sockets, and share none."""
+    if table.cores is not None or takes_turns(cluster):
+        return False
+    return table.unit in ("core", "socket") or (table.unit == "cpu" and bool((table.grain == 1).all()))
+
+
 class ClusterState:
     """Nodes and partitions at run time.
 
@@ -84,6 +92,11 @@ class ClusterState:
                 self.table.used_by[p.index] = np.zeros(self.table.n, np.int64)
         if shares_cores(self.partitions) and not takes_turns(cluster):  # else the gang scheduler has the rows
             self.table.cores = SharedCores(self.table, self.partitions, by_tier=preempts_by_tier(cluster))
+        words = {word.upper() for word in cluster.option("SelectTypeParameters")}
+        self.table.binds_gres = "ENFORCE_BINDING_GRES" in words
+        if follows_cores(self.table, cluster):
+            local = LocalCores(cluster.nodes, self.table.gres_kinds)
+            self.table.local = local if local.layouts else None
         self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
         self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))
         self.gpu_defaults = GpuDefaults(cluster.option("DefCpuPerGPU"), cluster.option("DefMemPerGPU"))

@@ -138,8 +138,11 @@ class CompiledRequest:
         self._count_nodes()
         self._shown_totals(request, default_memory, rules)
         self._counted_in(table, members)
-        # kernels choose as cons_tres does: no columns for nodes that are not alike under select/linear
-        self._columns: array[int] | None = array("q") if table.unit == "node" and not self.uniform else None
+        # kernels choose as cons_tres does, and count: no columns for nodes that are not alike under select/linear, nor
+        # for those where it matters which cores a job has
+        unlike = table.unit == "node" and not self.uniform
+        by_cores = table.local is not None and not self.whole and bool(self.candidates & table.local.nodes)
+        self._columns: array[int] | None = array("q") if unlike or by_cores else None
         self.possible: bool | None = None
         self.cpus_when_empty: int | None = None
         self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)

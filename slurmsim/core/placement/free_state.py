@@ -8,6 +8,7 @@ import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.records.allocation import Allocation, IntArray
+from slurmsim.core.records.local_cores import Unheld
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.shared_cores import SharedCores
 
@@ -24,19 +25,22 @@ class FreeState(Protocol):
     used_by: dict[int, IntArray]
     cores: SharedCores | None
 
+    @property
+    def unheld(self) -> Unheld | None: ...
+
 
 class Supposed:
     """A copy of the table's free state from which running jobs can be taken away."""
 
-    __slots__ = ("_copied", "cores", "free_cpus", "free_gres", "free_mem", "idle", "mixed", "n_jobs", "table", "up",
-                 "used_by")  # fmt: skip
+    __slots__ = ("_copied", "cores", "free_cpus", "free_gres", "free_mem", "idle", "mixed", "n_jobs", "table",
+                 "unheld", "up", "used_by")  # fmt: skip
 
     def __init__(self, table: NodeTable) -> None:
         self.table = table
         self.idle, self.mixed, self.up = table.idle, table.mixed, table.up
         self.free_cpus, self.free_mem, self.free_gres = table.free_cpus, table.free_mem, table.free_gres
         self.n_jobs, self.used_by = table.n_jobs, table.used_by
-        self.cores = table.cores
+        self.cores, self.unheld = table.cores, table.unheld
         self._copied = False
 
     def copy(self) -> Supposed:
@@ -44,7 +48,7 @@ class Supposed:
         new = Supposed(self.table)
         new.idle, new.mixed, new.up = self.idle, self.mixed, self.up
         new.free_cpus, new.free_mem, new.free_gres = self.free_cpus, self.free_mem, self.free_gres
-        new.n_jobs, new.used_by, new.cores = self.n_jobs, self.used_by, self.cores
+        new.n_jobs, new.used_by, new.cores, new.unheld = self.n_jobs, self.used_by, self.cores, self.unheld
         return new
 
     def _own_arrays(self) -> None:
@@ -58,6 +62,8 @@ class Supposed:
     def release_cpus(self, a: Allocation) -> None:
         """Suppose the job holding `a` suspended: its CPUs are free, its memory and GRES are not."""
         self._own_arrays()
+        if self.unheld is not None:
+            self.unheld = self.unheld.without(a, devices=False)
         idx = a.indices()
         if a.whole:  # the arrays meant nothing there
             self.free_cpus[idx] = self.table.cpus[idx]
@@ -74,6 +80,8 @@ class Supposed:
 
     def release(self, a: Allocation) -> None:
         """Suppose the job holding `a` gone."""
+        if self.unheld is not None:
+            self.unheld = self.unheld.without(a)
         if a.whole:
             self.idle |= a.mask
             return
@@ -102,5 +110,6 @@ class Supposed:
         state.free_cpus, state.free_mem, state.free_gres = table.cpus, table.mem, table.gres
         state.used_by = {index: np.zeros(table.n, np.int64) for index in table.used_by}
         state.cores = None if table.cores is None else table.cores.emptied()
+        state.unheld = None if table.local is None else Unheld(table.local, all_gone=True)
         state._copied = True
         return state

@@ -37,6 +37,7 @@ from slurmsim.core.placement.gres import (
 )
 from slurmsim.core.placement.gres import usable as usable_gres
 from slurmsim.core.placement.linear_fit import choose_linear
+from slurmsim.core.placement.near_placing import Held, Offers, first_try, hold, is_near, offer_near
 from slurmsim.core.placement.sharing import trials
 from slurmsim.core.records.allocation import Allocation, IntArray, Share
 from slurmsim.core.records.node_table import NodeTable
@@ -237,28 +238,35 @@ class Placer:
             each = request.asked.tasks_per_socket * request.asked.cpus_per_task * request.charge
             cpus = np.minimum(cpus, self.table.sockets(idx) * each)
         have = near = None
+        offers: Offers = {}
         if request.gres:
             have = usable_gres(request.gres, free.free_gres, idx, request.mem_gpu, free.free_mem[idx])
-            guess = request.guess(self.rules)
+            by_cores = is_near(request, free, self.table)
+            guess = first_try(request, self.rules) if by_cores else request.guess(self.rules)
             if guess is not None:
                 found = self.choose_among(guess, free, mask, busy, rough, later, bias)
                 if found is not None:
                     return found
             any_gpus = request.exclusive and not (self.rules.first_node_serves and request.strict_one)
             near = preference(request.sure_gres, have, cpus, any_gpus)
+            usable = cpus
             cpus, have = self.offer(request, idx, have, cpus)
+            if by_cores:
+                offers = offer_near(request, free, self.table, idx, usable, cpus, have, near, self.rules)
         keep = cpus > 0
         if not keep.all():
             idx, cpus = idx[keep], cpus[keep]
             have, near = (None, None) if have is None or near is None else (have[:, keep], near[keep])
-        return self._place_general(request, free, idx, cpus, have, near, rough, later, bias)
+        return self._place_general(request, free, idx, cpus, have, near, rough, later, bias, offers)
 
     def offer(
         self, request: CompiledRequest, idx: IntArray, have: IntArray, cpus: IntArray
     ) -> tuple[IntArray, IntArray]:
         """CPUs and GRES nodes `idx` can offer, `have` and `cpus` of which are free; arrays of shape (…, len(idx))."""
         grain = self.table.grain[idx]
-        others = request.min_nodes - 1 if self.rules.gpu_cpus_by_node or isinstance(request, GuessedRequest) else None
+        guessed = self.rules.guesses_cpus_of_gres and isinstance(request, GuessedRequest)
+        by_node = self.rules.gpu_cpus_by_node or guessed
+        others = request.min_nodes - 1 if by_node else None
         return offer(
             request.gres, have, cpus, request.cpus_per_task, request.most_tasks, grain, request.exclusive, others,
             request.sure_tasks,
@@ -406,7 +414,7 @@ class Placer:
 
     def _place_general(
         self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray, have: IntArray | None,
-        near: IntArray | None, rough: bool, later: bool, bias: Bias,
+        near: IntArray | None, rough: bool, later: bool, bias: Bias, offers: Offers,
     ) -> Allocation | None:  # fmt: skip
         if len(idx) == 0 or int(cpus.sum()) < request.min_cpus:
             return None
@@ -446,7 +454,7 @@ class Placer:
         if rough:
             return Allocation(from_ascending(nodes), request.whole, len(nodes), 0, 0, 0)
         offered = cpus[np.searchsorted(idx, nodes)].tolist() if request.gres else ()
-        return self._allocation(request, free, nodes, [taken[n] for n in nodes], offered)
+        return self._allocation(request, free, nodes, [taken[n] for n in nodes], offered, offers, tuple(taken))
 
     def _take_first(
         self, request: CompiledRequest, ask: Ask, idx: IntArray, cpus: IntArray, weights: IntArray,
@@ -554,11 +562,13 @@ class Placer:
         return None
 
     def _allocation(
-        self, request: CompiledRequest, free: FreeState, nodes: list[int], each: list[int], offered: Sequence[int] = ()
-    ) -> Allocation:
+        self, request: CompiledRequest, free: FreeState, nodes: list[int], each: list[int],
+        offered: Sequence[int] = (), offers: Offers | None = None, order: Sequence[int] = (),
+    ) -> Allocation | None:  # fmt: skip
         """Return the allocation of the ascending nodes, with what the job gets of the CPUs `each` it may have.
 
-        `offered`: CPUs each node could give a request with GRES.
+        `offered`: CPUs each node could give a request with GRES; `offers` of nodes where it matters which, taken in
+        `order`. None if cores and devices of these nodes do not go together.
         """
         table = self.table
         idx = np.fromiter(nodes, np.int64, len(nodes))
@@ -584,15 +594,10 @@ class Placer:
             cpus = np.fromiter(given, np.int64, len(given))
             if by_thread:
                 cpus = request.given_for(cpus, table.grain[idx])
-        gres: tuple[tuple[int, IntArray], ...] = ()
-        if request.gres:
-            most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None
-            tasks = (cpus // request.cpus_per_task).tolist()
-            gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most, table)
-            if request.all_cores:
-                gres = all_of(table, idx, request.gres)
-            elif request.asked.tasks_per_gpu and self.rules.gpu_cpus_by_node:
-                cpus = cpus_of_tasks(request.gres, gres, cpus)
+        made = self._devices(request, free, idx, cpus, each, offers or {}, order)
+        if made is None:
+            return None
+        cpus, gres, held = made
         mem: int | IntArray = request.mem_node
         if request.mem_all:
             mem = table.mem[idx]
@@ -601,7 +606,30 @@ class Placer:
         if request.gres:
             mem = self._memory_of_gpus(request, gres, mem, len(idx))
         quota = -1 if request.max_cpus_per_node is None else request.partition.index
-        return Allocation(chosen, False, len(nodes), int(cpus.sum()), cpus, mem, gres, idx, quota=quota)
+        found = Allocation(chosen, False, len(nodes), int(cpus.sum()), cpus, mem, gres, idx, quota=quota)
+        found.held = held
+        return found
+
+    def _devices(
+        self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray, taken: Sequence[int],
+        offers: Offers, order: Sequence[int],
+    ) -> Held | None:  # fmt: skip
+        """Return the CPUs and GRES of nodes `idx`, and what the job has of each where it matters which.
+
+        `taken`: CPUs it may have of each.
+        """
+        if is_near(request, free, self.table):
+            return hold(request, free, self.table, idx, cpus, taken, offers, order, self.rules)
+        if not request.gres:
+            return cpus, (), None
+        most = free.free_mem[idx] // request.mem_gpu if request.mem_gpu and request.per_gpu.charged else None
+        tasks = (cpus // request.cpus_per_task).tolist()
+        gres = grant(request.gres, free.free_gres, idx, tasks, cpus, most, self.table)
+        if request.all_cores:
+            gres = all_of(self.table, idx, request.gres)
+        elif request.asked.tasks_per_gpu and self.rules.gpu_cpus_by_node:
+            cpus = cpus_of_tasks(request.gres, gres, cpus)
+        return cpus, gres, None
 
     def _memory_of_gpus(
         self, request: CompiledRequest, gres: tuple[tuple[int, IntArray], ...], mem: int | IntArray, n_nodes: int

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, to_indices
+from slurmsim.core.records.value import Value
 
 IntArray = npt.NDArray[np.int64]
 
@@ -26,10 +27,19 @@ class Share:
     row: int = 0
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Hold(Value):
+    """Cores and devices that one job has of one node, as bits; devices by kind."""
+
+    cores: int
+    devices: tuple[tuple[int, int], ...] = ()
+
+
 class Allocation:
     """What one job holds. Uniform values are ints; per-node ones arrays in node order, shape (n_nodes,).
 
-    `share` tells its very cores where some partition lets jobs share cores. `layout` tells the units of the job on each
+    `share` tells its very cores where some partition lets jobs share cores, `held` cores and devices of each node where
+    they matter (`slurmsim.core.records.local_cores`). `layout` tells the units of the job on each
     node where a policy said so, shape (n_nodes,).
     """
 
@@ -37,6 +47,7 @@ class Allocation:
         "_columns",
         "cpus",
         "gres",
+        "held",
         "idx",
         "layout",
         "mask",
@@ -68,6 +79,7 @@ class Allocation:
         self.mask, self.whole, self.n_nodes, self.n_cpus = mask, whole, n_nodes, n_cpus
         self.cpus, self.mem, self.gres, self.idx, self.runs = cpus, mem, gres, idx, runs
         self.share: Share | None = None
+        self.held: dict[int, Hold] | None = None
         self.layout: IntArray | None = None
         self._columns: array[int] | None = None
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices, to_bools
 from slurmsim.core.records.allocation import Allocation, IntArray
+from slurmsim.core.records.local_cores import LocalCores, Unheld
 from slurmsim.core.records.node_columns import NodeColumns
 from slurmsim.core.records.shared_cores import SharedCores
 from slurmsim.errors import InvariantError
@@ -41,6 +42,13 @@ class NodeTable(NodeColumns):
         # by partition with MaxCPUsPerNode: CPUs its jobs use of each node
         self.used_by: dict[int, IntArray] = {}
         self.cores: SharedCores | None = None  # where some partition lets jobs share cores
+        self.local: LocalCores | None = None  # where devices are beside some sockets only
+        self.binds_gres = False  # ENFORCE_BINDING_GRES: jobs are bound to the cores beside their devices by default
+
+    @property
+    def unheld(self) -> Unheld | None:
+        """Cores and devices that are free where it matters which."""
+        return None if self.local is None else Unheld(self.local)
 
     def with_free_cpus(self) -> Bitmap:
         """Return the nodes with free CPUs, idle nodes too."""
@@ -68,6 +76,8 @@ class NodeTable(NodeColumns):
                 raise InvariantError("whole-node allocation on a node that is not idle")
             self.idle ^= a.mask
             self._n_idle -= a.n_nodes if self._n_idle >= 0 else 0
+            if self.local is not None:
+                self.local.take(a)
             newly = a.mask  # the very object, which tells without a look that it is all of them
         else:
             idx = a.indices()
@@ -84,6 +94,8 @@ class NodeTable(NodeColumns):
                 self.free_gres[kind][idx] -= count
             if a.quota >= 0:
                 self.used_by[a.quota][idx] += a.cpus
+            if self.local is not None:
+                self.local.take(a)
             self.idle &= ~a.mask
             self._n_idle = -1
             self.mixed |= a.mask
@@ -96,6 +108,8 @@ class NodeTable(NodeColumns):
         if a.whole:
             self.idle |= a.mask
             self._n_idle += a.n_nodes if self._n_idle >= 0 else 0
+            if self.local is not None:
+                self.local.give_back(a)
             return a.mask
         idx = a.indices()
         if a.share is None:
@@ -112,6 +126,8 @@ class NodeTable(NodeColumns):
             self.free_gres[kind][idx] += count
         if a.quota >= 0:
             self.used_by[a.quota][idx] -= a.cpus
+        if self.local is not None:
+            self.local.give_back(a)
         if shared == len(idx):
             return 0
         freed = from_indices(idx[self.n_jobs[idx] == 0]) if shared else a.mask
@@ -141,7 +157,7 @@ class NodeTable(NodeColumns):
         if not a.whole:
             return a
         same = Allocation(a.mask, False, a.n_nodes, a.n_cpus, a.cpus, a.mem, a.gres, a.indices())
-        same.layout = a.layout
+        same.layout, same.held = a.layout, a.held
         return same
 
     def check(self, running: Sequence[Any], crowded: Bitmap = 0) -> None:
@@ -176,6 +192,8 @@ class NodeTable(NodeColumns):
             raise InvariantError("node masks differ from a recount")
         if self._n_idle not in (-1, self.idle.bit_count()):
             raise InvariantError("the number of idle nodes differs from a recount")
+        if self.local is not None:
+            self.local.check()
         apart = ~to_bools(crowded, self.n)
         # a suspended job keeps memory and GRES: those are never over-booked, on crowded nodes neither
         if (cpus[apart] < 0).any() or (mem < 0).any() or (gres < 0).any():

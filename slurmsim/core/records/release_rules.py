@@ -143,6 +143,19 @@ class ReleaseRules(Value):
         "26.05",
         says="A number of tasks below the nodes, also those of a partition's MinNodes, is refused.",
     )
+    # gres_sock_list.c, _reduce_res_cores
+    binds_every_socket: bool = _rule(
+        "25.11",
+        says="A GPU beside several sockets counts for each of them, and a job bound to its GPUs' cores may use as many"
+        " sockets as it needs, but no cores beyond those of its tasks; it counted for the first, a job of one CPU"
+        " could use one socket, and one of several tasks got all cores there.",
+        of="GRES",
+    )
+    # _allocate_sc, job_test.c
+    deals_cores_to_tasks: bool = _rule(
+        "24.11",
+        says="Of a node only the first cores are dealt out that the tasks can take which the job may have there.",
+    )
     # gres_select_filter_sock_core
     gpu_cpus_by_node: bool = _rule(
         "24.11",

@@ -67,6 +67,7 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
     per_cpu = bool(get("mem_per_cpu"))
     shared = get("shared")
     nodes, most = get("min_nodes"), get("max_nodes")
+    flags = (get("gres_flags") or "").split(",")
     gres = tuple(g for key, scope in _SCOPES for g in parse_tres_request(get(key) or "", scope))
     request = agreed(ResourceRequest(
         min_nodes=max(int(nodes or 1), 1),
@@ -102,8 +103,17 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         segment=int(get("segment_size") or 0),
         consolidate_segments=bool(get("consolidate_segments")),
         spread_segments=bool(get("spread_segments")),
+        enforce_binding="enforce-binding" in flags,
+        disable_binding="disable-binding" in flags,
+        block_cores=_block_cores(get("distribution") or ""),
     ))  # fmt: skip
     return _with_cpus(asked, request)
+
+
+def _block_cores(distribution: str) -> bool:
+    """Return True if ``--distribution`` fills one socket of a node after the other."""
+    levels = distribution.split(":")
+    return levels[0] == "plane" or levels[1:2] == ["block"]
 
 
 def _with_cpus(asked: Mapping[str, Any], request: ResourceRequest) -> ResourceRequest:

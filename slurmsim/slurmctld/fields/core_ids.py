@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from slurmsim.core.placement.core_choice import CoreWish, chosen_cores
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.reservation import Reservation
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import task_ranges
-from slurmsim.slurmctld.fields.core_choice import CoreWish, chosen_cores
 from slurmsim.slurmctld.fields.node_fields import spec
 
 if TYPE_CHECKING:
@@ -56,9 +56,17 @@ def _deal_to(job: Job, on_node: dict[int, list[tuple[Job, tuple[int, ...]]]], cl
         # jobs come in the order they started: who is over by now is over for all that follow
         others[:] = [one for one in others if one[0].end_time is None or one[0].end_time > start]
         taken = {cpu for _, cpus in others for cpu in cpus}
-        cpus = _choose(job, node, count, taken, cluster)
+        held = None if alloc.held is None else alloc.held.get(node)
+        cpus = _choose(job, node, count, taken, cluster) if held is None else _threads(held.cores, count, node, cluster)
         cluster.given_cpus[(job.id, job.restarts), node] = cpus
         others.append((job, cpus))
+
+
+def _threads(cores: int, count: int, node: int, cluster: LiveCluster) -> tuple[int, ...]:
+    """Return the numbers of `count` threads of the `cores`."""
+    threads = spec(node, cluster).threads_per_core
+    found = [core * threads + k for core in range(cores.bit_length()) if cores >> core & 1 for k in range(threads)]
+    return tuple(found[:count])
 
 
 def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
@@ -119,5 +127,5 @@ def _wish(job: Job, threads: int, cluster: LiveCluster) -> CoreWish:
     levels = str(live.asked.get("distribution") or "").split(":") if live is not None else []
     by_default = "CR_CORE_DEFAULT_DIST_BLOCK" in str(cluster.spec.options.get("SelectTypeParameters", "")).upper()
     block = levels[1:2] == ["block"] or levels[:1] == ["plane"] or (by_default and len(levels) < 2)
-    few = since(cluster.release, "cores_of_tasks") and not asked.gres
+    few = cluster.controller.state.rules.deals_cores_to_tasks and not asked.gres
     return CoreWish(used, per_task, asked.tasks_per_core, asked.tasks_per_socket, asked.tasks_per_node, block, few)

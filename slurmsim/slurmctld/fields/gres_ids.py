@@ -41,8 +41,19 @@ def _held(cluster: LiveCluster) -> Held:
             for at, node in enumerate(job.alloc.indices().tolist()):
                 count = counts if isinstance(counts, int) else int(counts[at])
                 if count:
-                    given[run, node, kind] = _lowest(node, kind, count, given)
+                    held = _told(cluster, job, node, kind)
+                    given[run, node, kind] = held or _lowest(node, kind, count, given)
     return given
+
+
+def _told(cluster: LiveCluster, job: Job, node: int, kind: int) -> Devices:
+    """Return which devices the scheduler gave a job, where it matters; none elsewhere."""
+    local = cluster.controller.state.table.local
+    if local is None or job.alloc is None or job.alloc.held is None or node not in job.alloc.held:
+        return ()
+    mine = dict(job.alloc.held[node].devices).get(kind, 0)
+    bits = [device.bit for _, of in local.layouts[node].devices for device in of if device.kind == kind]
+    return tuple([k for k, bit in enumerate(bits) if mine & bit])
 
 
 def _lowest(node: int, kind: int, count: int, given: Held) -> Devices:
@@ -85,15 +96,26 @@ def gres_of(core: Job, node: int, cluster: LiveCluster) -> str:
         return ""
     held, run = _held(cluster), (core.id, core.restarts)
     parts = []
-    for kind, _ in core.alloc.gres:
+    own = {kind for kind, _ in core.alloc.gres}
+    for kind in sorted(own | _other_types(core, node, cluster)):
         devices = held.get((run, node, kind), ())
-        if devices:
+        if devices or kind not in own:
             label = _label(*cluster.controller.state.table.gres_kinds[kind])
             if _counted(cluster, node, kind):
                 parts.append(f"{label}(CNT:{len(devices)})")
             else:
                 parts.append(f"{label}:{len(devices)}(IDX:{_indices(cluster, node, kind, devices)})")
     return ",".join(parts)
+
+
+def _other_types(core: Job, node: int, cluster: LiveCluster) -> set[int]:
+    """Return the kinds on a node that a job may have got as well: it asked for devices of any type."""
+    table = cluster.controller.state.table
+    names = {g.name for g in core.sub.request.gres if not g.type}
+    return {
+        kind for kind, (name, _) in enumerate(table.gres_kinds)
+        if name in names and int(table.gres[kind][node]) and not _counted(cluster, node, kind)
+    }  # fmt: skip
 
 
 def gpu_devices(core: Job, node: int, cluster: LiveCluster) -> list[int]:
@@ -146,6 +168,11 @@ def _of_job(job: Job, kind: int, node: int) -> int:
     return sum(counts if isinstance(counts, int) else int(counts[at]) for own, counts in job.alloc.gres if own == kind)
 
 
+def _placed(node: int, name: str, cluster: LiveCluster) -> bool:
+    """Return True if gres.conf says which cores are beside devices called `name`."""
+    return any(gres.near for gres in cluster.spec.nodes[node].gres if gres.name == name)
+
+
 def gres_used(node: int, cluster: LiveCluster) -> str | None:
     """Return what is in use on a node: typed devices with their numbers, others counted; None for unknown GRES."""
     table = cluster.controller.state.table
@@ -159,12 +186,14 @@ def gres_used(node: int, cluster: LiveCluster) -> str | None:
             parts.append(f"{name}:0")
         for kind in kinds:
             of_type = table.gres_kinds[kind][1]
-            if not of_type:
+            if not (of_type or _placed(node, name, cluster)):
                 parts.append(f"{name}:{used_gres(kind, node, cluster)}")
                 continue
             # this walks over all running jobs, so only nodes with typed devices pay for it
             held = _held(cluster) if held is None else held
             devices = tuple(d for key, mine in held.items() if key[1:] == (node, kind) for d in mine)
             numbers = _indices(cluster, node, kind, tuple(sorted(devices))) or "N/A"
-            parts.append(f"{name}:{of_type}:{len(devices)}(IDX:{numbers})")
+            if not of_type and not since(cluster.release, "no_null_types"):
+                of_type = "(null)"
+            parts.append(f"{_label(name, of_type)}:{len(devices)}(IDX:{numbers})")
     return ",".join(parts) or None

@@ -27,7 +27,7 @@ from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.queue.columns import QueueColumns
 from slurmsim.core.queue.dependency import Term
 from slurmsim.core.queue.job_array import JobArray
-from slurmsim.core.records.allocation import Allocation, Share
+from slurmsim.core.records.allocation import Allocation, Hold, Share
 from slurmsim.core.records.associations import AssociationTree, Branch, Ledger
 from slurmsim.core.records.barred_partitions import Bar
 from slurmsim.core.records.enforcement import Enforcement
@@ -57,7 +57,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 20  # of kinds and parts together
+SCHEMA = 21  # of kinds and parts together
 
 
 def _none() -> None:
@@ -106,10 +106,11 @@ KINDS: tuple[Kind, ...] = (
     _kind(
         "allocation",
         Allocation,
-        "cpus gres idx layout mask mem n_cpus n_nodes names quota runs share whole",
+        "cpus gres held idx layout mask mem n_cpus n_nodes names quota runs share whole",
         _columns=_none,
     ),
     _whole("share", Share),
+    _whole("hold", Hold),
     _kind(
         "shape",  # what it was called when snapshots began
         CompiledRequest,

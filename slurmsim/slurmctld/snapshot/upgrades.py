@@ -25,6 +25,7 @@ refers to other records is made when all of them are there.
 | 17 | before 0.7.0 | nodes that jobs exclude for themselves, of those that a policy migrated |
 | 18 | before 0.7.0 | jobs that were sent STOP |
 | 19 | before 0.7.0 | prologs and epilogs that run, jobs that are expedited |
+| 20 | before 0.7.0 | which cores and devices jobs have, where it matters |
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     17: {},
     18: {"live job": {"stopped": False}},
     19: {"live job": {"programs": ["t"], "expedited": ""}},
+    20: {"allocation": {"held": None}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {
@@ -216,6 +218,11 @@ def settle(engine: Engine, schema: int) -> None:
     Older releases did not count idle nodes, and did not know if cores are preempted by the tier of partitions.
     """
     state = engine.controller.state
+    if state.table.local is not None:
+        jobs = [entry[2] for entry in (*state.running, *state.suspended)]
+        parked = state.holders.parked
+        held = (parked.get(job.id, job.alloc) for job in jobs)
+        state.table.local.take_anew(a for a in held if a is not None)
     if schema < 13 and state.table.cores is not None:
         state.table.cores.by_tier = preempts_by_tier(state.spec)
     if schema < 11:

@@ -304,6 +304,10 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--gpus-per-task", dest="gpus_task", default="")
     add("--mem-per-gpu", dest="mem_gpu", type=int, default=None)
     add("--cpus-per-gpu", dest="cpus_gpu", type=int, default=0)
+    add("--ntasks-per-gpu", dest="tasks_gpu", type=int, default=0)
+    add("--ntasks-per-socket", dest="per_socket", type=int, default=0)
+    add("--gres-flags", dest="gres_flags", default="")
+    add("-m", dest="distribution", default="")
     add("--nice", type=int, default=0)
     add("--begin", type=int, default=None, help="absolute simulated second")
     add("--priority", type=int, default=None)
@@ -370,6 +374,8 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
         asked.use_min_nodes, int(asked.switches.partition("@")[0] or 0),
         int(asked.switches.partition("@")[2]) if "@" in asked.switches else None, asked.mem_gpu,
         sockets_per_node=asked.sockets, cpus_per_gpu=asked.cpus_gpu, cpus_given=bool(asked.cpus),
+        tasks_per_gpu=asked.tasks_gpu, tasks_per_socket=asked.per_socket,
+        enforce_binding=asked.gres_flags == "enforce-binding", block_cores=asked.distribution.endswith(":block"),
     )  # fmt: skip
     with suppress(SubmitError):  # the controller refuses it
         request = agreed(request)
