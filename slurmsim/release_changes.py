@@ -428,6 +428,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "25.05", "sacctmgr", "`Nothing modified` is indented by two blanks; it was one."
     ),
     "resources_consumed": Change("23.02", "sacctmgr", "`list resource` has the columns LastConsumed and Flags, too."),
+    "shared_pools": Change("26.05", "sacctmgr", "Resources have the flag SharedPool, too."),
     "unset_cluster_flags": Change("24.11", "sacctmgr", "The flags of a cluster are not set; they were an empty text."),
     "booleans_in_lower_case": Change("24.05", "sacctmgr", "`show config` writes `no`; it wrote `No`."),
     "commit_delay_in_seconds": Change("25.11", "sacctmgr", "`show config` writes CommitDelay as 0; it wrote `no`."),

@@ -40,14 +40,14 @@ _COMPOSED = {
 RESERVATION = placed(records.RESERVATION, _KINDS, _COMPOSED)
 
 
-def _free(total: int, used: int) -> int:
-    return total - used
+def _free(total: int, used: int, deficit: int | None) -> int:
+    return max(0, total - used - (deficit or 0))
 
 
 LICENSE = (
     F("LicenseName", text, "name"), F("Total", count, "total"), F("Used", count, "used"),
-    F("Free", _free, "total", "used"), F("Remote", always(False)), F("Reserved", count, "reserved"),
-    F("LastConsumed", always(0)), F("LastDeficit", always(0)), F("LastUpdate", always(0)),
+    F("Free", _free, "total", "used", "deficit"), F("Remote", bool, "remote"), F("Reserved", count, "reserved"),
+    F("LastConsumed", count, "consumed"), F("LastDeficit", count, "deficit"), F("LastUpdate", count, "updated"),
     F("Nodes", always(""), first=44),
 )  # fmt: skip
 

@@ -20,6 +20,7 @@ from slurmsim.commands.sacctmgr.requests import (
     reply,
     take_fact,
 )
+from slurmsim.commands.sacctmgr.resources import add_resource
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
 from slurmsim.commands.sacctmgr.words import NO_PRIVILEGE, Session, association_condition, folded, names_in, word_of
 from slurmsim.protocol import NO_DEFAULT_QOS
@@ -42,7 +43,7 @@ def add(session: Session, words: list[str]) -> None:
     """``add ENTITY …``."""
     dispatch(session, words, _ADD, (
         ("Account:1 Acct:4", _add_account), ("Cluster:2", _add_cluster), ("Coordinator:2", add_coordinator),
-        ("Federation:1", refuse), ("QOS:1", _add_qos), ("Resource:1", refuse), ("User:1", _add_user),
+        ("Federation:1", refuse), ("QOS:1", _add_qos), ("Resource:1", add_resource), ("User:1", _add_user),
     ))  # fmt: skip
 
 

@@ -23,6 +23,7 @@ from slurmsim.commands.sacctmgr.requests import (
     tell_refusal,
     user_condition,
 )
+from slurmsim.commands.sacctmgr.resources import modify_resource
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
 from slurmsim.commands.sacctmgr.where_and_set import is_ready, read
 from slurmsim.commands.sacctmgr.words import Session, Word, folded, names_in
@@ -49,7 +50,7 @@ def modify(session: Session, words: list[str]) -> None:
     """``modify ENTITY where … set …``."""
     dispatch(session, words, _MODIFY, (
         ("Accounts:1 Acct:4", _modify_account), ("Clusters:5", _modify_cluster), ("Federation:1", refuse),
-        ("Job:1", modify_job), ("QOSs:1", _modify_qos), ("Resource:1", refuse), ("Users:1", _modify_user),
+        ("Job:1", modify_job), ("QOSs:1", _modify_qos), ("Resource:1", modify_resource), ("Users:1", _modify_user),
     ))  # fmt: skip
 
 

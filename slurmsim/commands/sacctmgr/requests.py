@@ -79,7 +79,7 @@ def dispatch(
 
 
 def refuse(session: Session, words: list[str]) -> None:
-    session.wrong("sacctmgr: error: slurmsim has no federations and resources to change here")
+    session.wrong("sacctmgr: error: slurmsim has one cluster and no federations")
 
 
 def take_fact(word: Word, facts: dict[str, str]) -> bool:

@@ -9,6 +9,7 @@ import time
 
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.sacctmgr.fields import matches
+from slurmsim.commands.sacctmgr.resources import show_resource
 from slurmsim.commands.sacctmgr.table import (
     ASSOCIATION,
     PAIRS,
@@ -351,13 +352,6 @@ def show_runaway(session: Session, words: list[str]) -> None:
     session.io.out(f"Runaway Jobs: No runaway jobs found on cluster {cluster}\n")
 
 
-def _show_resource(session: Session, words: list[str]) -> None:
-    text = "Name,Server,Type,Count,Allocated,ServerType"
-    if since(session.release, "resources_consumed"):
-        text = "Name,Server,Type,Count,LastConsumed,Allocated,ServerType,Flags"
-    _empty(text)(session, words)
-
-
 def show_wckey(session: Session, words: list[str]) -> None:
     """WCKeys and their users. A document is printed even where they may not be seen."""
     extra = {"users": "Users:1", "clusters": "Clusters:3"}
@@ -442,7 +436,7 @@ _ENTITIES: tuple[tuple[str, Callable[[Session, list[str]], None], str], ...] = (
     ("Federation:1", _empty("Federation,Cluster,ID%2,Features,FedState"), ""),
     ("Instances:1", _empty("Cluster,NodeName,Start,End,InstanceId,InstanceType,Extra"), "23.11"),
     ("Problems:1", show_problem, ""), ("RunawayJobs:2 OrphanJobs:1 LostJobs:1", show_runaway, ""),
-    ("QOS:1", show_qos, ""), ("Resource:4", _show_resource, ""),
+    ("QOS:1", show_qos, ""), ("Resource:4", show_resource, ""),
     ("Reservations:4 Resv:4", show_reservation, ""), ("Stats:1", show_stats, ""),
     ("Transactions:1 Txn:1", show_transaction, ""), ("Users:1", show_user, ""),
     ("WCKeys:1", show_wckey, ""), ("tres:2", show_tres, ""),

@@ -262,12 +262,20 @@ def _licenses(session: Session, value: str | None, words: Words) -> None:
     if not chosen and since(session.release, "unknown_license_is_an_error"):
         session.refuse(f'query "{value}" matched zero licenses.')
     gap = " " if session.one_line else "\n    "
+    dates = Dates(session.io.environ, session.now, unset="Unknown")
     for row in chosen:
-        free = row["total"] - row["used"]
+        remote, deficit = row["remote"], row.get("deficit", 0)
+        free = max(0, row["total"] - row["used"] - deficit)
+        heard = remote and since(session.release, "resources_consumed")
         session.io.out(
             f"LicenseName={row['name']}{gap}Total={row['total']} Used={row['used']} Free={free} "
-            f"Reserved={row['reserved']} Remote=no\n"
+            f"Reserved={row['reserved']} Remote={'yes' if remote else 'no'}"
         )
+        if heard:
+            session.io.out(
+                f"{gap}LastConsumed={row['consumed']} LastDeficit={deficit} LastUpdate={dates(row['updated'])}"
+            )
+        session.io.out("\n")
 
 
 # -- the cluster -----------------------------------------------------------------------------------------------------

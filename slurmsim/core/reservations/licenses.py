@@ -10,6 +10,7 @@ waits outside until then; so whatever the policy starts may start, and no job th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.records.observer import Observer
@@ -27,6 +28,26 @@ Counts = tuple[tuple[str, int], ...]
 INVALID: Final = "Invalid license specification"
 
 
+@dataclass(slots=True)
+class Remote:
+    """Licenses of a server outside of the cluster, of which the cluster is allowed `total`.
+
+    Parameters
+    ----------
+    consumed
+        How many are in use anywhere, as the server was last heard to say.
+    deficit
+        How many of the cluster's own others have taken.
+    updated
+        When that was heard, epoch seconds.
+    """
+
+    total: int
+    consumed: int
+    deficit: int
+    updated: int
+
+
 class Licenses(Observer):
     """The cluster's licenses."""
 
@@ -36,6 +57,38 @@ class Licenses(Observer):
         # under event-driven policies: set aside for queued jobs; eligible jobs that wait outside of the queue, by id
         self.earmarked = dict.fromkeys(self.state.license_totals, 0)
         self.lacking: dict[int, Job] = {}
+        self.remote: dict[str, Remote] = {}  # by name and server: ``matlab@flex``
+        self.dropped: set[str] = set()  # remote ones that were there: jobs may still wait for them
+
+    # -- licenses of other servers ------------------------------------------------------------------------------------
+
+    def set_remote(self, name: str, total: int, consumed: int, external: int, updated: int) -> None:
+        """Let the cluster have `total` licenses of another server, of which `external` more belong to others.
+
+        What is consumed beyond those and what jobs of the cluster hold is missing here (_handle_consumed).
+        """
+        self.state.license_totals[name] = total
+        self.used.setdefault(name, 0)
+        self.earmarked.setdefault(name, 0)
+        self.dropped.discard(name)
+        deficit = max(0, consumed - external - self.used[name])
+        self.remote[name] = Remote(total, consumed, deficit, updated)
+        self.retry()
+
+    def drop_remote(self, name: str) -> None:
+        """Take away all licenses of a server; jobs that hold some keep them, those that wait go on waiting."""
+        self.state.license_totals[name] = 0
+        del self.remote[name]
+        self.dropped.add(name)
+
+    def totals(self) -> dict[str, int]:
+        """Return how many there are, by name, without those of servers that were taken away."""
+        return {name: total for name, total in self.state.license_totals.items() if name not in self.dropped}
+
+    def missing(self, name: str) -> int:
+        """Return how many of them others have taken."""
+        remote = self.remote.get(name)
+        return 0 if remote is None else remote.deficit
 
     def wanted(self, text: str) -> Counts:
         """Return the licenses that ``-L text`` asks for. Raises SubmitError for an unknown name or too many."""
@@ -67,6 +120,8 @@ class Licenses(Observer):
     def _enough(self, job: Job, own: Reservation | None, begin: int, end: int) -> bool:
         for name, count in job.licenses:
             left = self.state.license_totals[name] - self.used[name] - self.earmarked[name]
+            if self.remote:
+                left -= self.missing(name)
             if self.state.reserved.all:
                 left -= self.kept(name, begin, end, own)
             if left < count:
@@ -139,5 +194,6 @@ class Licenses(Observer):
             aside[name] += count
         if aside != self.earmarked:
             raise InvariantError(f"licenses set aside {self.earmarked} differ from a recount {aside}")
-        if any(count > self.state.license_totals[name] for name, count in used.items()):
+        changing = self.remote.keys() | self.dropped  # of these there may be fewer than are held
+        if any(count > self.state.license_totals[name] for name, count in used.items() if name not in changing):
             raise InvariantError(f"licenses over-used: {used} of {self.state.license_totals}")

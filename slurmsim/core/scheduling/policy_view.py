@@ -234,7 +234,8 @@ class View:
         for r in state.reserved.all:
             begin, end = (0, 1 << 60) if "FLEX" in r.flags else (r.start, r.end)
             held += [(r, begin, end, name, n) for name, n in r.licenses]
-        return dict(state.license_totals), held
+        missing = self._test.licenses.missing
+        return {name: total - missing(name) for name, total in state.license_totals.items()}, held
 
     def deadline_limit(self, record: Record, limit: int) -> int:
         """Return `limit` cut to what is left before the deadline of the record's job."""

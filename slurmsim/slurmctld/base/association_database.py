@@ -13,6 +13,7 @@ from slurmsim.config.accounting.build import build
 from slurmsim.config.accounting.draft import ROOT, ROOT_USER, Draft, Item, Key
 from slurmsim.config.findings import Place, Report
 from slurmsim.model.accounting import Accounting, Association
+from slurmsim.slurmctld.base.resource import Resource
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.people import Person
@@ -83,6 +84,8 @@ class Database:
         self.accounts: dict[str, AccountFacts] = {}
         self.users: dict[str, UserFacts] = {}
         self.wckeys: dict[tuple[str, str], int] = {}  # name and user of each WCKey, with its number. Jobs may name any.
+        self.resources: list[Resource] = []
+        self.next_resource = 0  # the number of the last one that came in
         self.transactions: list[Transaction] = []
         self._next_id = self._next_qos = self._next_wckey = 1
         self.refresh(all_users=True)

@@ -160,12 +160,13 @@ class Change(ABC):
         return found + self._add_wckeys([(str(key), str(name)) for key in wckeys for name in arguments["names"]])
 
     def _say_of_user(self, name: str, arguments: Mapping[str, Any], accounts: Sequence[str]) -> None:
-        """Make a user that is new; give level, default account and default WCKey."""
+        """Make a user that is new, with a level; give default account and default WCKey.
+
+        A user that is there keeps the level (sacctmgr_add_user): only modify changes it.
+        """
         if name not in self.users:
-            self.users[name] = UserFacts()
+            self.users[name] = UserFacts(str(arguments.get("admin_level") or "None"))
             self.notes.append(("Add Users", name, "admin_level=1"))
-        if arguments.get("admin_level"):
-            self.users[name].admin_level = str(arguments["admin_level"])
         default = arguments.get("default_account") or next(iter(accounts), "")
         if default:
             self.choose_default(name, str(default), asked=bool(arguments.get("default_account")))

@@ -36,7 +36,10 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield (
         "database",
         engine.database,
-        ("draft ids qos_ids accounts users wckeys transactions _next_id _next_qos _next_wckey"),
+        (
+            "draft ids qos_ids accounts users wckeys resources next_resource transactions _next_id _next_qos"
+            " _next_wckey"
+        ),
     )
     yield "storage", engine.storage, "earlier _first _metered _next_index _last_ms changed"
     yield "cluster history", engine.storage.history, "reservations outages"
@@ -110,7 +113,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
         "_created _next _seen _quiet_since _revise _lingering"
     )  # fmt: skip
     yield "reserved jobs", c.reservations.jobs, "waiting inside serve_due"
-    yield "licenses", c.licenses, "used earmarked lacking"
+    yield "licenses", c.licenses, "used earmarked lacking remote dropped"
     yield "deadlines", c.deadlines, "jobs _lost"
     yield "qos flags", c.qos_flags, ""
     yield "start test", c.start_test, ""

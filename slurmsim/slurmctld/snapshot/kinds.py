@@ -38,6 +38,7 @@ from slurmsim.core.records.reservation import Reservation
 from slurmsim.core.records.shape import Shape
 from slurmsim.core.records.shared_cores import SharedCores
 from slurmsim.core.records.usage_totals import Totals
+from slurmsim.core.reservations.licenses import Remote
 from slurmsim.core.scheduling.pool_view import PoolView
 from slurmsim.energy.application import Application
 from slurmsim.energy.profile import Profile
@@ -50,6 +51,7 @@ from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 from slurmsim.sim.network import Behaviour
 from slurmsim.slurmctld.base.association_database import AccountFacts, Transaction, UserFacts
+from slurmsim.slurmctld.base.resource import Resource
 from slurmsim.slurmctld.base.event_trigger import EventTrigger
 from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.live_job import Array, LiveJob
@@ -227,6 +229,8 @@ KINDS: tuple[Kind, ...] = (
     _whole("account facts", AccountFacts),
     _whole("user facts", UserFacts),
     _whole("transaction", Transaction),
+    _whole("resource", Resource),
+    _whole("remote licenses", Remote),
     _whole("draft", Draft, report=Report),
     _whole("draft item", Item),
     _whole("place", Place),

@@ -10,15 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.slurmctld.database import resources
 from slurmsim.slurmctld.database.association_deletions import AnyChange
 from slurmsim.slurmctld.database.association_lists import listed
+from slurmsim.slurmctld.database.resources import ResourceChange
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.people import Person
 
 Answer = dict[str, Any]
-CHANGES = frozenset({"account_change"})
+CHANGES = frozenset({"account_change", "resource_change"})
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], Answer]]:
@@ -40,4 +42,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
     return {
         "account_change": change, "account_check": check, "qos_ids": qos_ids, "user_names": user_names,
         "account_list": lambda arguments, person: listed(cluster, arguments, person),
+        "resource_change": lambda arguments, person: ResourceChange(cluster, person, commit=True).run(arguments),
+        "resource_check": lambda arguments, person: ResourceChange(cluster, person, commit=False).run(arguments),
+        "resources": lambda arguments, person: resources.listed(cluster, arguments, person),
     }  # fmt: skip

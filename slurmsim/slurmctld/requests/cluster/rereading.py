@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.bitmap import to_indices
 from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePartition, Fact, NodesResume
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.database.resources import settle
 from slurmsim.slurmctld.fields.job_details import untried
 from slurmsim.slurmctld.fields.node_fields import UNTOLD_COMING, UNTOLD_OFF, count_cpus, is_future
 from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
@@ -47,6 +48,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
             for i in range(cluster.controller.state.table.n):
                 cluster.node_texts.setdefault(i, {})["slurmd_start_time"] = cluster.now  # slurmd is a new process, too
             count_cpus(cluster)
+            settle(cluster)
             _read_jobs(cluster)
         power = cluster.controller.state.power
         for nodes, untold in ((power.off, UNTOLD_OFF), (power.coming, UNTOLD_COMING)):

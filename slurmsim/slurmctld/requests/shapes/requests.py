@@ -115,6 +115,20 @@ _ONE_CHANGE = Tagged("action", {
 })  # fmt: skip
 _MANY = _fields("changes", changes=ListOf(_ONE_CHANGE, 1 << 20))
 _ACCOUNT_CHANGE = Tagged("action", {**_ONE_CHANGE.kinds, "many": _MANY})
+_FLAGS_OF_RESOURCES = ListOf(OneOf(("Absolute", "SharedPool")), 2)
+_RESOURCE_COND = _fields(
+    **dict.fromkeys(("allowed", "clusters", "descriptions", "ids", "names", "server_types", "servers"), _WORDS)
+)
+_RESOURCE_FACTS: dict[str, Shape] = {
+    "description": TEXT, "count": NUMBER, "last_consumed": NUMBER, "allowed": NUMBER, "server_type": TEXT,
+    "flags": _FLAGS_OF_RESOURCES,
+}  # fmt: skip
+_RESOURCE_CHANGE = Tagged("action", {
+    "add": _fields("names", "server", "count", names=_WORDS, server=_NAME, clusters=_WORDS, **_RESOURCE_FACTS),
+    "modify": _fields("cond", "new", cond=_RESOURCE_COND,
+                      new=_fields(operator=OneOf(("", "+", "-")), **_RESOURCE_FACTS)),
+    "delete": _fields("cond", cond=_RESOURCE_COND),
+})  # fmt: skip
 _OF_KINDS: dict[str, Shape] = {
     **dict.fromkeys(("text", "names", "words", "node list", "modes"), LIST), "flag": FLAG, "memory": MEMORY,
     **dict.fromkeys(("count", "small count", "priority", "node count", "limit", "node limit"), NUMBER),
@@ -265,6 +279,9 @@ REQUESTS: dict[str, Shape] = {
     "account_list": _fields("kind", kind=OneOf(_KINDS), own=FLAG),
     "account_change": _ACCOUNT_CHANGE,
     "account_check": _ACCOUNT_CHANGE,
+    "resource_change": _RESOURCE_CHANGE,
+    "resource_check": _RESOURCE_CHANGE,
+    "resources": _fields(cond=_RESOURCE_COND),
     "qos_ids": _NONE,
     "usage": _fields("start", "end", start=TIME, end=TIME, kind=OneOf(USAGES), cond=_JOB_COND),
     # the daemon itself

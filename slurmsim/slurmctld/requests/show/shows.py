@@ -36,13 +36,14 @@ class _Shows:
     def licenses(self, arguments: Arguments, person: Person) -> Arguments:
         """Each license, how many are in use and how many are kept for reservations."""
         licenses, now = self.cluster.controller.licenses, self.cluster.now
-        return {
-            "licenses": [
-                {"name": name, "total": total, "used": licenses.used[name],
-                 "reserved": licenses.kept(name, now, now + 1, None)}
-                for name, total in self.cluster.controller.state.license_totals.items()
-            ]
-        }  # fmt: skip
+        found = []
+        for name, total in licenses.totals().items():
+            remote = licenses.remote.get(name)
+            told = {"remote": True, "consumed": remote.consumed, "deficit": remote.deficit,
+                    "updated": remote.updated} if remote is not None else {"remote": False}  # fmt: skip
+            found.append({"name": name, "total": total, "used": licenses.used[name],
+                          "reserved": licenses.kept(name, now, now + 1, None), **told})  # fmt: skip
+        return {"licenses": found}
 
     def topology(self, arguments: Arguments, person: Person) -> Arguments:
         """Switches as slurmctld numbers them, blocks, rings or tori of the topology named, or the cluster's default."""
