@@ -17,7 +17,7 @@ from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
 _UNSET = 0xFFFFFFFE
@@ -37,6 +37,8 @@ _TEXTS = (("Server:1", "server"), ("ServerType:1", "server_type"))
 _OVER = "You can not allocate more than 100% of a resource"
 _NO_CHANGE = "Data has not changed since time specified"
 _UNAFFECTED = "Request didn't affect anything"
+_OF_ALL = 'Can\'t change "{}" on a cluster-based resource. Remove cluster selection.'
+_OF_ONE = 'Can\'t change "{}" without specifying a cluster.'
 
 
 @dataclass
@@ -62,7 +64,7 @@ def _known_flags(session: Session) -> tuple[str, ...]:
     return ("Absolute", "SharedPool") if since(session.release, "shared_pools") else ("Absolute",)
 
 
-# -- words --------------------------------------------------------------------------------------------------------------
+# -- words ----------------------------------------------------------------------------------------------------------
 
 
 def _where(session: Session, asked: _Asked, word: Word) -> int:
@@ -150,7 +152,7 @@ def _number_or_text(session: Session, asked: _Asked, word: Word) -> int:
     return 0
 
 
-# -- add ----------------------------------------------------------------------------------------------------------------
+# -- add ------------------------------------------------------------------------------------------------------------
 
 
 def add_resource(session: Session, words: list[str]) -> None:
@@ -192,7 +194,7 @@ def _fresh(asked: _Asked, found: Mapping[str, Any]) -> list[str]:
     return [name for name in asked.clusters if name not in dict(found["clusters"])]
 
 
-def _add(session: Session, asked: _Asked, server: str, chosen: list[tuple[str, Mapping[str, Any] | None]]) -> None:
+def _add(session: Session, asked: _Asked, server: str, chosen: Sequence[tuple[str, Mapping[str, Any] | None]]) -> None:
     out, new = session.io.out, asked.new
     newer = since(session.release, "resources_consumed")
     part = new.get("allowed")
@@ -256,7 +258,7 @@ def _commit(session: Session, arguments: Mapping[str, Any]) -> None:
         session.wrong(f" Error with request: {answer}")
 
 
-# -- show ---------------------------------------------------------------------------------------------------------------
+# -- show -----------------------------------------------------------------------------------------------------------
 
 
 def _listed(session: Session, cond: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -299,7 +301,7 @@ def _is_asked(asked: _Asked, cluster: str, part: int) -> bool:
     return (not clusters or cluster in clusters) and (not parts or str(part) in parts)
 
 
-# -- modify and delete ----------------------------------------------------------------------------------------------------
+# -- modify and delete ----------------------------------------------------------------------------------------------
 
 
 def modify_resource(session: Session, words: list[str]) -> None:
@@ -328,10 +330,9 @@ def _contradiction(session: Session, asked: _Asked) -> str:
     newer = since(session.release, "resources_consumed")
     if asked.cond.get("clusters"):
         wrong = next((key for key in ("count", "last_consumed") if key in asked.new), "")
-        named = wrong.replace("_", "")
-        return f"Can't change \"{named}\" on a cluster-based resource. Remove cluster selection." if wrong else ""
+        return _OF_ALL.format(wrong.replace("_", "")) if wrong else ""
     if "allowed" in asked.new:
-        return f"Can't change \"{'allowed' if newer else 'percentallowed'}\" without specifying a cluster."
+        return _OF_ONE.format("allowed" if newer else "percentallowed")
     return ""
 
 

@@ -51,11 +51,11 @@ from slurmsim.model.reservation import ReservationSpec
 from slurmsim.model.submission import Submission
 from slurmsim.sim.network import Behaviour
 from slurmsim.slurmctld.base.association_database import AccountFacts, Transaction, UserFacts
-from slurmsim.slurmctld.base.resource import Resource
 from slurmsim.slurmctld.base.event_trigger import EventTrigger
 from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.live_job import Array, LiveJob
 from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.resource import Resource
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
