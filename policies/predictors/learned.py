@@ -18,8 +18,10 @@ the pinball loss, as scikit-learn has it.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
+from functools import cache
 from math import expm1, log1p
-from typing import Any
+from typing import Any, cast
 
 from slurmsim.errors import ConfigError
 from slurmsim.extras import how_to_install
@@ -120,7 +122,21 @@ class Learned(Predictor):
             later = self.n_ended - self.n_fitted  # jobs that have ended since do not count yet
             upto = len(self.rows) - later
             model = self._models[q] = _fitted(q, self.rows[:upto], self.parts[:upto], self.weights[:upto])
-        return max(round(float(model.predict([known])[0]) * expm1(known[0])), 1)
+        with _one_thread():
+            part = float(model.predict([known])[0])
+        return max(round(part * expm1(known[0])), 1)
+
+
+@cache
+def _thread_pools() -> Any:
+    from threadpoolctl import ThreadpoolController  # scikit-learn brings it
+
+    return ThreadpoolController()
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """Keep OpenMP to one thread: for so little work the others only wait, four fifths of all CPU on two cores."""
+    return cast("AbstractContextManager[Any]", _thread_pools().limit(limits=1, user_api="openmp"))
 
 
 def _fitted(q: float, rows: list[list[float]], parts: list[float], weights: list[int]) -> Any:
@@ -131,4 +147,5 @@ def _fitted(q: float, rows: list[list[float]], parts: list[float], weights: list
                           expected=how_to_install("learn")) from error  # fmt: skip
     model = HistGradientBoostingRegressor(loss="quantile", quantile=q, max_iter=TREES, max_depth=DEPTH,
                                           early_stopping=False, random_state=0)  # fmt: skip
-    return model.fit(rows, parts, sample_weight=weights)
+    with _one_thread():
+        return model.fit(rows, parts, sample_weight=weights)

@@ -41,6 +41,10 @@ MISSED = {"grid.builtin.run3": 1, "mixed.backfill.26.05": 1}
 
 # The night replays what takes longest, and further runs of the jobs and the slurm.conf that are replayed here.
 LONG = (
+    "puzzle.fairshare",
+    "extras.multifactor",
+    "heavy.backfill",
+    "ranges.linear.24.11",
     "mixed.backfill.26.05",
     "extras.multifactor.26.05",
     "extras.backfill.24.11",

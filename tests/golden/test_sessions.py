@@ -16,9 +16,17 @@ import known
 import pytest
 
 HERE = Path(__file__).resolve().parent
-LONG = ("22.05/sbatch-errors", "22.05/sinfo", "22.05/squeue", "22.05/accounting", "24.11/sbatch-errors-enforced")
+LONG = (
+    "22.05/sbatch-errors-enforced",
+    "22.05/scontrol-ops",
+    "22.05/sbatch-errors",
+    "22.05/sinfo",
+    "22.05/squeue",
+    "22.05/accounting",
+    "24.11/sbatch-errors-enforced",
+)
 RUN = (
-    "22.05/sbatch-errors-enforced", "22.05/scontrol-show", "22.05/scontrol-ops", "26.05/sbatch-errors-enforced",
+    "22.05/scontrol-show", "26.05/sbatch-errors-enforced",
     *(pytest.param(name, marks=pytest.mark.slow) for name in LONG),
 )  # fmt: skip
 
