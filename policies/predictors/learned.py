@@ -21,7 +21,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from functools import cache
 from math import expm1, log1p
-from typing import Any, cast
+from typing import Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.extras import how_to_install
@@ -136,7 +136,8 @@ def _thread_pools() -> Any:
 
 def _one_thread() -> AbstractContextManager[Any]:
     """Keep OpenMP to one thread: for so little work the others only wait, four fifths of all CPU on two cores."""
-    return cast("AbstractContextManager[Any]", _thread_pools().limit(limits=1, user_api="openmp"))
+    limit: AbstractContextManager[Any] = _thread_pools().limit(limits=1, user_api="openmp")
+    return limit
 
 
 def _fitted(q: float, rows: list[list[float]], parts: list[float], weights: list[int]) -> Any:
