@@ -238,7 +238,7 @@ LAYERS: dict[str, Layer] = {
     "learning predictors": Layer(
         ("slurmsim_policies.predictors.learned",),
         _set("vocabulary bitmap capacity kernel model policy policies"),
-        _set("numpy sklearn"),
+        _set("numpy sklearn threadpoolctl"),
         sealed=True,
     ),
     "constraint policies": Layer(
