@@ -11,10 +11,10 @@ Source: OLCF's published queue policies of Titan and of Eos (its batch queue of 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.policy import Discipline, Sight
 from slurmsim.toml_file import only_keys, read_toml, whole_number

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from slurmsim.data_classes import dataclass
 from slurmsim.policy import JobView, PoolsView, RecordView
 
 

@@ -30,9 +30,9 @@ reserved there for one job is here simply shrunk and started at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.policy import Change, Decisions, JobView, Policy, PolicyOption, Pool, PowerView, Start, WakeAt
 from slurmsim_policies.choices import one_of, whole
 from slurmsim_policies.equipartition import carry_out

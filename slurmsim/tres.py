@@ -6,9 +6,9 @@ Mirrors the forms slurm.conf, sacct and scontrol use (22.05): ``cpu=4,mem=1000M,
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import InputError
 from slurmsim.numerals import is_number
 

@@ -9,12 +9,13 @@ in `quality`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from slurmsim.data_classes import dataclass, field
 
 IntColumn = npt.NDArray[np.int64]
 

@@ -1,9 +1,9 @@
 """The workload models by name: what ``slurmsim generate`` offers."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any
 
+from slurmsim.data_classes import dataclass, fields
 from slurmsim.errors import ConfigError, nearest
 from slurmsim.workload import Workload
 from slurmsim_workloads.models import lomonosov, lublin, mix, mix_params, titan

@@ -1,8 +1,8 @@
 """Options of workload formats (``--option name=value``): one table per format, checked before anything is read."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.numerals import is_number
 

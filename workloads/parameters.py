@@ -9,9 +9,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 
 P = TypeVar("P")

@@ -24,13 +24,13 @@ distribution: it is the same job under every policy, whatever came before it.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.toml_file import only_keys, read_toml, whole_number
 from slurmsim.workload import Streams, TextColumn, Workload, WorkloadHeader

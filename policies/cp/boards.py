@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slurmsim.data_classes import dataclass
 from slurmsim_policies.cp.allocators import Allocator, fewest_free_cores, fill
 from slurmsim_policies.cp.instance_data import Job
 from slurmsim_policies.cp.plan import Box, Layout

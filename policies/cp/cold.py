@@ -9,9 +9,9 @@ takes longer than most searches of a model this size.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmsim.data_classes import dataclass
 from slurmsim_policies.cp import criteria
 from slurmsim_policies.cp.admission import Q_LENGTH, admit
 from slurmsim_policies.cp.boards import PooledBoard

@@ -8,12 +8,12 @@ takes 1 / P_a of a node. Running units make nodes smaller until they end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slurmsim.data_classes import dataclass, replace
 from slurmsim_policies.cp.boards import Timeline
 from slurmsim_policies.cp.problem import Instance
 

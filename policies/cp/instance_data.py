@@ -1,10 +1,11 @@
 """What an instance is made of: nodes, jobs and reservations as plain values, and what follows from them directly."""
 
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from slurmsim.data_classes import dataclass, field
 
 DEFAULT_EWT_S = 1800  # what the authors divide waits by in queues without a figure of their own
 

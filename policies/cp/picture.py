@@ -5,7 +5,6 @@ queue. A job no node can hold while others are down waits outside. Jobs that uni
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slurmsim.bitmap import to_indices
+from slurmsim.data_classes import dataclass
 from slurmsim.policy import Holding, JobUnits, JobView, LayoutsView, Unit
 from slurmsim_policies.cp.instance_data import DEFAULT_EWT_S
 from slurmsim_policies.cp.plain import instance_from

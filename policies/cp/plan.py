@@ -1,8 +1,9 @@
 """What a dispatcher answers: a plan, how good it is, and how it was found."""
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+
+from slurmsim.data_classes import dataclass, field
 
 Layout = dict[int, int]  # units of one job per node index
 

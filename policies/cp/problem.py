@@ -9,12 +9,12 @@ Source: "Proactive Workload Dispatching on the EURORA Supercomputer" (2014), sec
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slurmsim.data_classes import dataclass
 from slurmsim_policies.cp.instance_data import Amounts, InstanceData, Job
 from slurmsim_policies.cp.validation import check_instance
 

@@ -8,9 +8,9 @@ Ours, not the papers' (docs/systems/eurora.md).
 """
 
 from collections.abc import Container
-from dataclasses import dataclass, replace
 
 from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.data_classes import dataclass, replace
 from slurmsim_policies.cp.boards import CapacityBoard
 from slurmsim_policies.cp.picture import Picture
 from slurmsim_policies.cp.plan import Layout

@@ -5,11 +5,11 @@ seconds is only for the unforeseen: an answer it cut short says that it is not r
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import ceil
 
 from ortools.sat.python import cp_model
 
+from slurmsim.data_classes import dataclass
 from slurmsim_policies.cp.models.base import ScheduleModel
 
 Clock = Callable[[], float]  # CPU seconds of this process

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim_policies.cp import criteria
 from slurmsim_policies.cp.admission import Q_LENGTH
 from slurmsim_policies.cp.listing import by_slowdown

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import ceil, floor, lcm
@@ -11,6 +10,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from slurmsim.data_classes import dataclass, field
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

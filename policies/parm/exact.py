@@ -7,11 +7,11 @@ choices with the same nodes and watts differ in their worth alone. Until one is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim_policies.parm.decision import IDLE, Choice, Columns, Decision, FloatArray, IntArray
 from slurmsim_policies.parm.relaxation import Relaxation, relax
 

@@ -1,11 +1,11 @@
 """What PARM decides about at one instant: sizes, caps and worth of every job (equations 1 to 8)."""
 
-from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from slurmsim.data_classes import asdict, dataclass
 from slurmsim.energy import TABLE, Application, Profile
 from slurmsim.errors import PolicyError
 from slurmsim.policy import JobView, PowerFacts, PowerView, ShapeView

@@ -6,11 +6,11 @@ price of watts, and around that the best price of watts; each next price is wher
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slurmsim.data_classes import dataclass
 from slurmsim_policies.parm.decision import Columns, Decision
 
 FloatArray = NDArray[np.float64]

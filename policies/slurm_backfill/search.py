@@ -6,10 +6,10 @@ Source: Slurm src/plugins/sched/backfill/backfill.c, 22.05.8; where `view.tests_
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.data_classes import dataclass
 from slurmsim.policy import Forecast, SlurmRecord, SlurmView
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 

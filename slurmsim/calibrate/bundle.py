@@ -11,7 +11,6 @@ import io
 import tarfile
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from slurmsim.config.accounting.write import association_table, qos_table
 from slurmsim.config.files import DISK
 from slurmsim.config.renaming import Renaming, renamed_conf, renamed_gres, renamed_topology
 from slurmsim.config.slurm_conf import read_conf
+from slurmsim.data_classes import asdict, dataclass, replace
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.fidelity.grade import Fit
 from slurmsim.fidelity.log import assess_log

@@ -6,12 +6,12 @@ or the nodes that none of its jobs ever had.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from slurmsim import hostlist
 from slurmsim.config.scheduler_options import SUB_OPTIONS
+from slurmsim.data_classes import dataclass
 from slurmsim.duration import format_duration
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting

@@ -12,7 +12,6 @@ takes away in these replays, with the 95 % interval of its mean. The replays tha
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from math import exp
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from slurmsim.calibrate.candidates import Candidate
 from slurmsim.campaign.tasks import Task
 from slurmsim.campaign.workers import run_tasks
+from slurmsim.data_classes import dataclass, field, replace
 from slurmsim.errors import SlurmSimError
 from slurmsim.fidelity.grade import SHORT_S, Fit, Floats, grade
 from slurmsim.fidelity.log import LogReplay

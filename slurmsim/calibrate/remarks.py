@@ -1,6 +1,6 @@
 """One thing a doctor has to say."""
 
-from dataclasses import dataclass
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """A site's own data looked through: what is missing, what cannot be modelled, the grade, and what would explain it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from slurmsim.calibrate.clock import clock_remarks
 from slurmsim.calibrate.data import data_remarks, log_not_modelled
 from slurmsim.calibrate.remarks import Remark
 from slurmsim.config.findings import warnings_among
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.fidelity.log import replay_log

@@ -7,7 +7,6 @@ A new workload, load, condition or seed makes a new version.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from slurmsim import __version__
 from slurmsim.campaign.conclusions import MEASURES, Ranking, Row, overall, rankings, too_few
 from slurmsim.campaign.pages import differences
 from slurmsim.campaign.view import difference, place
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.policy.registry import policy_names
 from slurmsim.report import page

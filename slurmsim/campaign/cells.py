@@ -1,7 +1,6 @@
 """A cell of a campaign: one run, where it stands in the grid, and the command that makes it alone."""
 
-from dataclasses import dataclass, replace
-
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.replaying.options import RunOptions
 
 AXES = ("workload", "window", "load", "settings", "policy", "seed")

@@ -7,7 +7,6 @@ difference is the policy's. Pairs of one workload, load and setting, over its wi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import asdict, dataclass
 from slurmsim.metrics.classes import CLASSES
 from slurmsim.metrics.paired import Paired, fewest, holm, paired
 

@@ -1,11 +1,11 @@
 """What a sweep will take: from cells of the same kind that have been run, else from the number of jobs."""
 
 from collections import defaultdict
-from dataclasses import dataclass
 
 from slurmsim.campaign.cells import Cell
 from slurmsim.campaign.store import Store
 from slurmsim.campaign.sweep import CELL_BYTES, Plan
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import OutputError, SlurmSimError
 from slurmsim.replaying.jobs import jobs_of
 

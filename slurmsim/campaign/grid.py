@@ -7,12 +7,12 @@ former, keys of ``set`` and ``option`` one by one.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from itertools import product
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from slurmsim.campaign.cells import Cell
+from slurmsim.data_classes import dataclass, field, fields
 from slurmsim.errors import ConfigError
 from slurmsim.policy import GivenPolicy, NamedCodeError, Policy, check_without_code
 from slurmsim.policy.policy_file import in_file

@@ -6,7 +6,6 @@ import errno
 import shutil
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from slurmsim.campaign.results import put_text, write_jobs, write_summaries, wri
 from slurmsim.campaign.store import Store
 from slurmsim.campaign.tasks import Done, Task
 from slurmsim.campaign.workers import run_tasks
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import ConfigError, OutputError, SlurmSimError
 from slurmsim.trace.jsonfile import to_json
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from slurmsim.config.findings import Place, Report, Seen
 from slurmsim.config.line_options import SPELLINGS
 from slurmsim.config.option import Option, Status
 from slurmsim.config.slurm_conf import ConfLine
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import nearest
 
 

@@ -5,13 +5,13 @@ What one key takes by itself stands in `daemon_values`.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.config.findings import Report
 from slurmsim.config.option import OLDEST, earlier, split_words
 from slurmsim.config.scalars import Setting, preempt_words
 from slurmsim.config.slurm_conf import ConfLine
+from slurmsim.data_classes import dataclass
 
 _MOST_BYTES = {"max_script_size": 512 * 1024 * 1024, "max_submit_line_size": 2 * 1024 * 1024}
 

@@ -9,9 +9,9 @@ A word is written ``word``, ``word@24.05-`` (since that release), ``word@-23.11`
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from slurmsim.config.option import OLDEST, earlier, split_words
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import nearest
 from slurmsim.releases import RELEASES
 

@@ -1,9 +1,9 @@
 """What reading a configuration found worth saying, and the collector the readers report to."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 from slurmsim.config.option import OLDEST, Option
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import MOST_EXPECTED, MOST_FIELD, ConfigError, clipped
 
 SEVERITIES = ("error", "warning", "note")

@@ -7,13 +7,13 @@ beside. Links change nothing.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 
 from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.line_options import GRES_KEYS
 from slurmsim.config.nodes import NodeTable, expand_names, split_known
 from slurmsim.config.slurm_conf import ConfLine, Pair
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import InputError
 from slurmsim.hostlist import compress, expand
 from slurmsim.model.node import GPU_VARIABLES, Gres, NodeSpec

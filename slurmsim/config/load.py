@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
 from slurmsim.config.topology_conf import read_topology
 from slurmsim.config.topology_yaml import FILE as TOPOLOGY_YAML
 from slurmsim.config.topology_yaml import check_partitions, read_topologies
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import ConfigError, InputError, nearest
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.node import NodeSpec

@@ -6,13 +6,13 @@ when CPUs are reset to the full product, and the natural name order of the node 
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 
 from slurmsim.config.attributes import Attributes, read_attributes
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.line_options import DOWN_KEYS, NODE_KEYS, NODESET_KEYS
 from slurmsim.config.option import OLDEST, earlier
 from slurmsim.config.slurm_conf import ConfLine
+from slurmsim.data_classes import dataclass, field, replace
 from slurmsim.errors import InputError
 from slurmsim.hostlist import compress, expand, natural_key
 from slurmsim.model.node import Gres, NodeSpec

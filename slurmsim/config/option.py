@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.duration import FORMATS, parse_duration, parse_time_limit
 from slurmsim.errors import ConfigError
 from slurmsim.numerals import is_number, leading_number

@@ -7,7 +7,6 @@ comments, hosts, addresses, paths, reasons, users, and every key that has no eff
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from slurmsim import hostlist
 from slurmsim.config.line_options import GRES_KEYS, LINE_TABLES, SWITCH_KEYS
@@ -15,6 +14,7 @@ from slurmsim.config.option import Option, Status, split_words
 from slurmsim.config.options import find_scalar
 from slurmsim.config.scheduler_options import SUB_OPTIONS, split_parameters
 from slurmsim.config.slurm_conf import ConfLine, Pair
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import ConfigError
 from slurmsim.numerals import is_number
 

@@ -4,7 +4,6 @@ Mirrors the checks slurmctld makes when it validates its configuration (22.05).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.config.daemon_values import TAKES
@@ -12,6 +11,7 @@ from slurmsim.config.findings import Place, Report, Seen
 from slurmsim.config.option import Option, Status, earlier, split_words
 from slurmsim.config.options import CPU_PARAMETERS, FLAG_NOTES, SCALARS
 from slurmsim.config.slurm_conf import Pair
+from slurmsim.data_classes import dataclass
 from slurmsim.numerals import is_number
 
 _PRIORITY_ONLY = ("PrioritySiteFactorPlugin",)

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from slurmsim.config.files import DISK, Files
 from slurmsim.config.findings import Place
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 
 _INCLUDE = re.compile(r"include\s+(\S+)(.*)", re.IGNORECASE | re.ASCII | re.DOTALL)

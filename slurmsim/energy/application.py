@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from slurmsim.data_classes import dataclass, fields
 from slurmsim.energy import fitting
 from slurmsim.energy import frequency as model
 from slurmsim.energy.scaling import share_of_t1

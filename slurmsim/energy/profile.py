@@ -5,8 +5,7 @@ No seconds: those are the driver's, who knows real run times. A workload says it
 ``points``, if its size may change at scheduling points alone.
 """
 
-from dataclasses import dataclass, field, fields
-
+from slurmsim.data_classes import dataclass, field, fields
 from slurmsim.energy.application import Application, Power
 from slurmsim.energy.scaling import share_of_t1
 from slurmsim.energy.table import TABLE

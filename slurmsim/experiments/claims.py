@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from slurmsim.data_classes import asdict, dataclass, replace
 from slurmsim.experiments.verdicts import (
     MISSING,
     SEEDS_WORTH_NAMING,

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import OutputError
 from slurmsim.experiments.claims import Claim, Listed, claim_facts, claims_table, list_of_claims
 from slurmsim.experiments.results import write_file

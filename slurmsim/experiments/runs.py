@@ -7,7 +7,6 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from slurmsim import __version__
 from slurmsim.campaign.sources import own_digest, packages_digest, source_digest
 from slurmsim.campaign.tasks import Task
 from slurmsim.campaign.workers import run_tasks
+from slurmsim.data_classes import asdict, dataclass
 from slurmsim.errors import SlurmSimError
 from slurmsim.input_file import open_input, read_text
 from slurmsim.json_text import loads

@@ -2,8 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from slurmsim.data_classes import dataclass
 from slurmsim.experiments.claims import NOTHING, Claim, Listed
 from slurmsim.experiments.verdicts import CONSTRUCTED, DIRECTION, MISSING, NOT, REPRODUCED, UNDETERMINED
 

@@ -17,8 +17,8 @@ A figure without a direction has no value for "no effect": it is *undetermined* 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.estimate import Estimate
 
 REPRODUCED, UNDETERMINED, DIRECTION, NOT, CONSTRUCTED, MISSING = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import ConfigError, nearest
 from slurmsim.states import JobState
 

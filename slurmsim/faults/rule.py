@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from copy import copy
-from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from typing import Any
 
+from slurmsim.data_classes import dataclass, fields
 from slurmsim.errors import ConfigError
 from slurmsim.faults.draws import draw
 from slurmsim.faults.kinds import (

@@ -14,12 +14,12 @@ Real Slurm does not repeat itself: how far its own runs of one workload are apar
 `repeats`. What is measured and why is in docs/fidelity.md.
 """
 
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from slurmsim.data_classes import asdict, dataclass
 from slurmsim.errors import WorkloadError
 from slurmsim.fidelity.free import Free, launch_latency, replay_freely
 from slurmsim.fidelity.instep import InStep, replay_in_step

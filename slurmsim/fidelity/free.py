@@ -11,10 +11,10 @@ at the next turn of its loop, so that the time which counts is 40.6 s *rounded u
 together, equally long, one would otherwise end a second before the other, in another pass.
 """
 
-from dataclasses import dataclass
 from math import ceil
 
 from slurmsim.core.records.job import Job
+from slurmsim.data_classes import dataclass
 from slurmsim.fidelity.recording import Recording
 from slurmsim.policy import load_policy
 from slurmsim.sim.listener import Listener

@@ -1,9 +1,9 @@
 """How well a replay fits the log it replays: what an answer may be worth."""
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+
+from slurmsim.data_classes import dataclass
 
 Floats = npt.NDArray[np.float64]
 

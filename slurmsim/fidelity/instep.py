@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from heapq import heapify, heappop, heappush
 from itertools import combinations_with_replacement, islice, product
 
@@ -36,6 +35,7 @@ from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Action, JobEnded, Launch, Submit
+from slurmsim.data_classes import dataclass, field, replace
 from slurmsim.fidelity.copies import Original
 from slurmsim.fidelity.recording import Recording
 from slurmsim.model.submission import Submission

@@ -12,13 +12,13 @@ the controller itself wants one. Three questions:
 import copy
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.messages import Fact, JobEnded, Launch, Submit
+from slurmsim.data_classes import dataclass, field
 from slurmsim.fidelity.copies import Original
 from slurmsim.fidelity.instep import orders
 from slurmsim.fidelity.recording import RecordedJob, Recording

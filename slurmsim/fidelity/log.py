@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import asdict, dataclass, field, replace
 from slurmsim.fidelity.grade import Fit, Floats, grade
 from slurmsim.fidelity.waits import logged_waits, on, waits_of
 from slurmsim.metrics.classes import CLASSES, class_codes

@@ -1,11 +1,11 @@
 """What is measured on a schedule beside its recording: order, nodes, and where the time between them comes from."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.hostlist import expand
 
 IntArray = npt.NDArray[np.int64]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import parse_cluster
 from slurmsim.core.records.messages import CreateReservation, Fact
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import WorkloadError
 from slurmsim.hostlist import expand
 from slurmsim.input_file import read_text

@@ -7,13 +7,13 @@ each other one, and the free replay of each with each *other* recording: same me
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from slurmsim.data_classes import asdict, dataclass
 from slurmsim.errors import WorkloadError
 from slurmsim.fidelity.free import replay_freely
 from slurmsim.fidelity.measures import IntArray, share_in_order, share_of_nodes, starts

@@ -14,11 +14,11 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live.daemon import environment, prepare
 from slurmsim.live.entered import ENTERED

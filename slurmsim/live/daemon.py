@@ -11,10 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.live.killing import kill_daemon
 from slurmsim.live.programs import write_programs

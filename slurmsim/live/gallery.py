@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from io import StringIO
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 
 from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import OutputError
 from slurmsim.live.daemon import environment
 from slurmsim.protocol import Client

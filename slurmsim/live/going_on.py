@@ -3,10 +3,10 @@
 import os
 import tempfile
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import ConfigError
 from slurmsim.input_file import read_bytes
 from slurmsim.live.settings import CONF_FILES, NEW_DATABASE, Settings, copy_conf, make_folder

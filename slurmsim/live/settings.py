@@ -4,11 +4,11 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.input_file import read_bytes, read_text
 from slurmsim.model.power import OPTIONS, is_watts

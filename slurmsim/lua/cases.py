@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import ConfigError
 from slurmsim.lua import job_fields
 from slurmsim.lua.job_submit import Caller, JobSubmit, Nowhere

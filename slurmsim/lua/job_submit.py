@@ -7,9 +7,9 @@ of an error in it, by release.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.duration import parse_time_limit
 from slurmsim.errors import ConfigError
 from slurmsim.lua import FILE, job_fields

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.states import FINAL_STATES, REFUSED
 
 IntArray = npt.NDArray[np.int64]

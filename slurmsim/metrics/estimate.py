@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from slurmsim.data_classes import dataclass
 from slurmsim.laws import student_quantile
 
 

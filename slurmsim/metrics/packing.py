@@ -23,13 +23,13 @@ sum). What is corrected, and why: docs/systems/lomonosov.md.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.metrics.columns import BoolArray, IntArray, nullable
 from slurmsim.metrics.utilization import Interval

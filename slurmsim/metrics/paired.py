@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.laws import normal_below, student_quantile
 
 LEVEL = 0.95

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.columns import BoolArray, IntArray
 from slurmsim.states import Reason
 from slurmsim.trace.columns import NULL, int_values, text_codes

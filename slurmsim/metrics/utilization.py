@@ -10,10 +10,9 @@ E. Frachtenberg, D. G. Feitelson: Pitfalls in Parallel Job Scheduling Evaluation
 (why warm-up and drain are cut).
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.columns import BoolArray, IntArray, JobColumns
 
 

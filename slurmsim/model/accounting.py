@@ -5,7 +5,8 @@ minutes, because Slurm compares them as integers. What is None or absent is not 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from slurmsim.data_classes import dataclass, field
 
 Tres = Mapping[str, int]  # by lower-cased name: cpu, mem (MiB), node, billing, gres/gpu, gres/gpu:a100, license/x …
 NOTHING: Tres = {}

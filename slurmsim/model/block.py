@@ -1,6 +1,6 @@
 """Base blocks of nodes as topology.conf describes them."""
 
-from dataclasses import dataclass
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
 """A whole configured cluster: nodes in table order, partitions, typed options."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.model.block import BlockTopologySpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec

@@ -1,6 +1,6 @@
 """A node as slurm.conf describes it."""
 
-from dataclasses import dataclass, field
+from slurmsim.data_classes import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

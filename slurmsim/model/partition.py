@@ -1,6 +1,6 @@
 """A partition as slurm.conf describes it."""
 
-from dataclasses import dataclass
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """What is known of the watts of a cluster: of its nodes, its budget, and what it costs a job to change its size."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 
 SCALE, KEEP = "scale", "keep"

@@ -1,6 +1,6 @@
 """What a job asks for: the placement side of a submission, interned so that equal requests are one object."""
 
-from dataclasses import dataclass
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

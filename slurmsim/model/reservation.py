@@ -1,6 +1,6 @@
 """An advance reservation as ``scontrol create reservation`` describes it."""
 
-from dataclasses import dataclass
+from slurmsim.data_classes import dataclass
 
 # Flags by Slurm's names (22.05). Those of the second set the core refuses by name.
 FLAGS = frozenset({

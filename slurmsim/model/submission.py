@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slurmsim.data_classes import dataclass
 from slurmsim.model.request import ResourceRequest
 
 if TYPE_CHECKING:

@@ -1,7 +1,8 @@
 """A network switch as topology.conf describes it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from slurmsim.data_classes import dataclass
 from slurmsim.energy.profile import Profile
 from slurmsim.errors import ConfigError, PolicyError
 from slurmsim.policy.cluster import JobView, RecordView

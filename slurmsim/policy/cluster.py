@@ -7,10 +7,10 @@ a set of nodes is a `Bitmap`, bit i for the cluster's node number i.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.data_classes import dataclass
 
 
 class PartitionView(Protocol):

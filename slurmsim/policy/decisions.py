@@ -1,10 +1,10 @@
 """What a policy may decide: the messages its `schedule` yields."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.data_classes import dataclass
 from slurmsim.policy.cluster import JobView, PartitionView, RecordView
 
 

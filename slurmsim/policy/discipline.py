@@ -5,7 +5,7 @@ the policy. The core keeps the buffers and the places (`core/queue/buffers.py`):
 remembers nothing.
 """
 
-from dataclasses import dataclass
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ import pickle
 import re
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import ConfigError, PolicyError, SlurmSimError
 from slurmsim.extras import how_to_install
 from slurmsim.policy.base import NamedCodeError, Policy, check_code_allowed, without_code

@@ -1,8 +1,8 @@
 """Predictors: who says how long a job will run, to a policy that plans (docs/predictors.md)."""
 
-from dataclasses import dataclass
 from typing import ClassVar
 
+from slurmsim.data_classes import dataclass
 from slurmsim.policy.cluster import Estimate, JobView
 
 

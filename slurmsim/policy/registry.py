@@ -3,10 +3,10 @@
 import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, PolicyError, nearest
 from slurmsim.installed import entry_points
 from slurmsim.policy.base import Policy, PolicyOption, check_code_allowed, without_code

@@ -1,8 +1,7 @@
 """Units: what a job is made of where a policy says which node gets how many of them (docs/writing-a-policy.md)."""
 
-from dataclasses import dataclass
-
 from slurmsim.bitmap import Bitmap
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

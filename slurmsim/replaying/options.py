@@ -9,11 +9,11 @@ from __future__ import annotations
 import inspect
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, get_type_hints
 
 from slurmsim.config.option import OLDEST
+from slurmsim.data_classes import dataclass, fields
 from slurmsim.policy import GivenPolicy, Policy
 from slurmsim.policy.given import as_option
 from slurmsim.replaying.instances import MOST

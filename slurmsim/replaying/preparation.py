@@ -5,7 +5,6 @@ Nothing is written here, and nothing simulated: see `slurmsim.replaying.replay`.
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from slurmsim.config.findings import Finding, Report
 from slurmsim.config.groups import warn_missing_groups
 from slurmsim.config.load import examine, make_cluster
 from slurmsim.config.option import check_release
+from slurmsim.data_classes import dataclass, field, replace
 from slurmsim.errors import ConfigError
 from slurmsim.input_file import open_input
 from slurmsim.model.accounting import Accounting

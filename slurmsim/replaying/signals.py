@@ -8,13 +8,13 @@ first row the first one counts. Energy is that of all nodes, as `slurmsim.metric
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
 from slurmsim.csv_rows import Row, csv_rows
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.input_file import read_text
 from slurmsim.replaying.until import parse_moment

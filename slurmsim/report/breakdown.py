@@ -1,10 +1,10 @@
 """Tables behind the report: measures by class of jobs, and the jobs that waited longest."""
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.columns import IntArray
 from slurmsim.metrics.percentiles import percentiles
 from slurmsim.report.rundata import Labels, RunData

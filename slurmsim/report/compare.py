@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from slurmsim.data_classes import asdict, dataclass
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.metrics.columns import BoolArray, IntArray
 from slurmsim.report import page

@@ -1,10 +1,10 @@
 """How waits, overtaking and slowdowns are distributed: what the pictures of the page and those for papers show."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.percentiles import percentiles
 from slurmsim.metrics.slowdown import TAU_S, bounded_slowdown
 from slurmsim.metrics.wait import turnaround

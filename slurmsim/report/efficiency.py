@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.metrics.packing import (
     ALL_JOBS,

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from slurmsim import hostlist
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.columns import IntArray
 from slurmsim.numerals import is_number
 

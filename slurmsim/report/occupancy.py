@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.columns import IntArray
 from slurmsim.metrics.utilization import Interval
 from slurmsim.report.noderows import NodeRows

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.utilization import Interval
 from slurmsim.report import style
 from slurmsim.report.distributions import (

@@ -1,13 +1,13 @@
 """What pictures and pages need of a trace, read once, as NumPy columns."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.columns import IntArray, JobColumns
 from slurmsim.metrics.utilization import Interval
 from slurmsim.metrics.wait import wait

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.rest.messages import Rejected, refused_status
 
 if TYPE_CHECKING:

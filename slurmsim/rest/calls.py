@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.protocol import Client, Refusal
 from slurmsim.rest.messages import BAD_QUERY, Person, Rejected
 

@@ -1,10 +1,10 @@
 """Requests and answers as `service` sees them, and what both releases say where no handler is asked."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from slurmsim.commands.json.data_text import as_json, as_yaml
+from slurmsim.data_classes import dataclass, field
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 

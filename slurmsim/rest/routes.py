@@ -5,9 +5,9 @@ What Slurm has and is not modelled has a row as well, and is refused by its name
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from slurmsim.commands.json import versions as data_parser
+from slurmsim.data_classes import dataclass
 from slurmsim.releases import has
 from slurmsim.rest import controller_writing as controller
 from slurmsim.rest import database, reading, submitting, writing

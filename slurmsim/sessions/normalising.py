@@ -3,7 +3,8 @@
 import difflib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from slurmsim.data_classes import dataclass
 
 Patterns = Sequence[Sequence[str]]  # what is replaced: pairs of a name and a regular expression
 

@@ -10,10 +10,10 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.live.cluster import Cluster
 from slurmsim.live.settings import Settings

@@ -4,10 +4,10 @@ One JSON object a line; the first is the head. A last line that was cut off is l
 without a recorded end.
 """
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.input_file import read_text
 from slurmsim.json_text import loads

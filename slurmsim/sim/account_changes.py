@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 
 from slurmsim.config.accounting.build import build
 from slurmsim.config.accounting.commands import do_command
@@ -10,6 +9,7 @@ from slurmsim.config.accounting.draft import Draft
 from slurmsim.config.accounting.load import check_partitions
 from slurmsim.config.findings import Place
 from slurmsim.core.records.messages import ReplaceAccounting
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.config.accounting.build import build
@@ -10,6 +9,7 @@ from slurmsim.config.accounting.draft import Draft
 from slurmsim.config.accounting.load import check_partitions, read_draft
 from slurmsim.config.findings import Finding, Report
 from slurmsim.core.records.enforcement import Enforcement
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec

@@ -7,10 +7,10 @@ first. After the last of the work nothing is written. Times are whole seconds; t
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from slurmsim.core.records.job import Job
+from slurmsim.data_classes import asdict, dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.numerals import is_number
 

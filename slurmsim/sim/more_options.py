@@ -2,8 +2,8 @@
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.duration import parse_time_limit
 from slurmsim.model.request import GresRequest
 from slurmsim.numerals import is_number

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import simpy
@@ -37,6 +36,7 @@ from slurmsim.core.records.messages import (
     Solved,
     Submit,
 )
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import ConfigError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec

@@ -8,7 +8,6 @@ wake-up. The timeout of a running job is void if the controller took the job awa
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from simpy.events import Event
 
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.messages import Action, Cancel, Fact, Refused, Submit
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec

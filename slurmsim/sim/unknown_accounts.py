@@ -1,12 +1,12 @@
 """Users, accounts and QOS a log names and the accounting data do not know: people leave, and logs are anonymized."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from slurmsim.core.records.associations import AssociationTree
 from slurmsim.core.records.enforcement import Enforcement
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting, Association, Qos
 from slurmsim.workload import Workload

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 from slurmsim.config.load import parse_override
 from slurmsim.core.records.messages import CreateReservation
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.duration import parse_duration
 from slurmsim.errors import ConfigError, InputError
 from slurmsim.hostlist import HostlistError, expand

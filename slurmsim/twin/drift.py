@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.hostlist import HostlistError, expand
 from slurmsim.numerals import is_number
 from slurmsim.slurmctld.base.live_job import LiveJob

@@ -6,10 +6,10 @@ import gzip
 import re
 import tarfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import WorkloadError
 from slurmsim.input_file import MIB, bound, open_input, read_bytes, too_large
 from slurmsim.numerals import is_number

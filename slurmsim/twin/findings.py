@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntEnum
+
+from slurmsim.data_classes import dataclass, field
 
 SHOWN = 5  # names a finding gives; of the rest it has the number
 

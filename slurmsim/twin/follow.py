@@ -8,10 +8,10 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import OutputError, SlurmSimError, WorkloadError
 from slurmsim.states import JobState
 from slurmsim.twin.build import build

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.duration import parse_duration
 from slurmsim.errors import InputError, WorkloadError
 from slurmsim.numerals import is_number, leading_number

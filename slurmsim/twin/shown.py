@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import WorkloadError
 
 _KEY = re.compile(r"(?:^|(?<=\s))([A-Za-z][A-Za-z0-9_/:.\[\]]{0,63})=", re.ASCII)

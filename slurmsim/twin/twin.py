@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.reconfiguration import Configuration

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from random import Random
 from statistics import mean, median
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.live.waiting.interval import Draws, arrivals, let_run, submit_again
 from slurmsim.live.waiting.misjudged import factors
 from slurmsim.live.waiting.onlooker import Onlooker

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields
 
 from slurmsim.commands.sacct import fields as sacct_fields
 from slurmsim.commands.sinfo import columns as node_columns
@@ -11,6 +10,7 @@ from slurmsim.commands.squeue import columns as job_columns
 from slurmsim.commands.submit.options import job_options
 from slurmsim.config.option import earlier
 from slurmsim.core.records.release_rules import ReleaseRules
+from slurmsim.data_classes import dataclass, fields
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.release_changes import CHANGES, REFUSED, SHOWN

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from slurmsim.config.difference.changes import Change, decides
 from slurmsim.config.findings import Finding
 from slurmsim.config.load import Override, examine, load_cluster
 from slurmsim.config.scheduler_options import SUB_OPTIONS
+from slurmsim.data_classes import dataclass
 from slurmsim.model.cluster import ClusterSpec
 
 _SHOWN_ONLY = " NodeSets"  # of a partition: what scontrol prints of its nodes

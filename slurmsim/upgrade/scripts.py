@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from slurmsim.commands.io import Io
 from slurmsim.commands.submit import sbatch
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.protocol import Unreachable
 from slurmsim.releases import VERSION_VARIABLE

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.validate.columns import IntArray, distinct
 from slurmsim.validate.nodelists import NodeRuns
 

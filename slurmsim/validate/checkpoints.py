@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import WorkloadError
 from slurmsim.states import RESIZING
 from slurmsim.validate.columns import NULL, Table, stacked

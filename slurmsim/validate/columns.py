@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import WorkloadError
 from slurmsim.parquet_file import open_parquet
 from slurmsim.trace.schema import Column

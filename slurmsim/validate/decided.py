@@ -7,10 +7,10 @@ the same, by setting its priority; a policy may not.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.hostlist import expand
 from slurmsim.validate.columns import NULL, Table
 from slurmsim.validate.history import LEGAL, History

@@ -1,11 +1,11 @@
 """What the manifest says of the cluster, read strictly: the ground the validator judges on."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import WorkloadError
 from slurmsim.hostlist import HostlistError, expand
 from slurmsim.validate.columns import BoolArray, IntArray

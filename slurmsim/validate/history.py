@@ -1,9 +1,8 @@
 """Checks on the events table: legal orders, requeues, agreement with the jobs table; and the runs it tells of."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.states import REFUSED
 from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, Texts, distinct
 from slurmsim.validate.report import ValidationReport

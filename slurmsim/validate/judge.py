@@ -1,13 +1,13 @@
 """Put all checks together: a run's folder, or a schedule that was never written."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import WorkloadError
 from slurmsim.trace import schema
 from slurmsim.trace.jsonfile import read_json

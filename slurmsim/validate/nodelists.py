@@ -7,10 +7,10 @@ does not have the plain form ``n[1-3,7]`` goes through `slurmsim.hostlist.expand
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import InputError
 from slurmsim.hostlist import expand
 from slurmsim.validate.columns import IntArray

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.validate.columns import IntArray, Table
 from slurmsim.validate.nodelists import NodeIndex
 

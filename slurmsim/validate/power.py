@@ -4,11 +4,11 @@ Only runs with power in their manifest are judged: what nodes draw, and what the
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import WorkloadError
 from slurmsim.validate.columns import NULL, IntArray, Table
 from slurmsim.validate.report import ValidationReport

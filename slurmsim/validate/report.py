@@ -1,9 +1,10 @@
 """What the validator found: one `Check` a rule, all of them in a `ValidationReport`."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+
+from slurmsim.data_classes import dataclass, field
 
 MAX_EXAMPLES = 5  # violations described in words per check; the count is always complete
 

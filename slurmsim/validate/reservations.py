@@ -1,10 +1,10 @@
 """Reservations and licenses: no other job on reserved nodes, no license given out twice."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table
 from slurmsim.validate.nodelists import NodeIndex
 from slurmsim.validate.report import ValidationReport

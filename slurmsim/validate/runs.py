@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.validate.amounts import Pieces, Segments, parse_counts, parse_gres, pieces, segments
 from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, Texts, distinct
 from slurmsim.validate.nodelists import NodeIndex

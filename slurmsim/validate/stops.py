@@ -4,10 +4,9 @@ A suspended job uses no CPU and keeps memory and GRES. When an administrator res
 CPUs are free, so from then on its CPUs are not judged.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.validate.columns import NULL, BoolArray, IntArray, Table, Texts
 from slurmsim.validate.history import History
 from slurmsim.validate.runs import RawRuns

@@ -4,10 +4,9 @@ The runs on one node are sorted by start. Where each begins after the one before
 handed out whole) nothing can be over-booked by sharing, so amounts are added up only on nodes where runs overlap.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.validate.columns import BoolArray, IntArray
 from slurmsim.validate.facts import ClusterFacts, PartitionFacts
 from slurmsim.validate.outages import DRAIN, Outages

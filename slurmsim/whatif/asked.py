@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slurmsim.config.difference.changes import decides
+from slurmsim.data_classes import dataclass
 from slurmsim.version import __version__
 
 if TYPE_CHECKING:

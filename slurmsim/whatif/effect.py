@@ -1,11 +1,11 @@
 """What a change does to waits: overall and by class of jobs, with a band from replicates."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.metrics.paired import confidence, interval
 
 Floats = npt.NDArray[np.float64]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from slurmsim.campaign.tasks import Task
 from slurmsim.campaign.workers import run_tasks
 from slurmsim.config.findings import warnings_among
+from slurmsim.data_classes import dataclass, field, replace
 from slurmsim.errors import ConfigError
 from slurmsim.fidelity.grade import Fit, grade
 from slurmsim.fidelity.waits import logged_waits, on, replay_waits, waits_of

@@ -1,11 +1,11 @@
 """What stood behind a job's reasons besides the line: victims' grace, reservations, licenses, limits, booting nodes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.report.noderows import spans
 from slurmsim.states import Reason
 from slurmsim.trace.columns import NULL, int_values, text_codes

@@ -1,12 +1,12 @@
 """One job's wait, put together from the trace: the reasons it showed, who was first in line, who started meanwhile."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import asdict, dataclass, field
 from slurmsim.errors import WorkloadError
 from slurmsim.metrics.timelines import RUNNING, JobEvents, timelines
 from slurmsim.report.noderows import spans

@@ -1,11 +1,11 @@
 """The jobs of a trace as an explanation sees them: their columns, a job beside another, a time with one reason."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.numerals import is_number
 from slurmsim.trace.columns import NULL, int_values, text_codes
 from slurmsim.trace.reader import Trace

@@ -12,10 +12,9 @@ requested times are not in the paper: ``docs/generators.md`` and ``docs/systems/
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.workload import IntColumn, QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.models.draws import Floats, round_up, weighted

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass, fields, replace
 from slurmsim.errors import ConfigError
 from slurmsim.workload import IntColumn, QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.models.draws import ESTIMATES, Cycle, Floats, population, sessions, stretch_to_load, time_limits

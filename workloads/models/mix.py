@@ -7,11 +7,11 @@ CPUs to many whole nodes, memory, GPUs, exclusive nodes, job arrays with throttl
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.workload import IntColumn, QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.models.draws import (
     Cycle,

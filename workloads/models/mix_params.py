@@ -1,7 +1,6 @@
 """Parameters of the simple mix: what it can be asked for, and what is refused."""
 
-from dataclasses import dataclass
-
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim_workloads.models.draws import ESTIMATES
 from slurmsim_workloads.parameters import check, check_load_or_rate, check_population, param, parse

@@ -10,11 +10,10 @@ References
 and longest wall times are OLCF's published policy. The mixture and its numbers are ours: ``docs/generators.md``.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.workload import QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.models.draws import (
     Cycle,

@@ -5,12 +5,12 @@ times do not depend on the zone, so End - Start - Elapsed shows each change of c
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim_workloads.sacct import fields
 from slurmsim_workloads.sacct.columns import Columns, IntColumn, local_to_unix, time_zone
 from slurmsim_workloads.sacct.dump import read_dump

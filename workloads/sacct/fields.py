@@ -7,8 +7,8 @@ file, line and field. Mirrors the printing rules of sacct 17.11 to 26.05.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from slurmsim.data_classes import dataclass
 from slurmsim.duration import parse_duration
 from slurmsim.numerals import is_number
 from slurmsim.tres import parse_memory, parse_tres

@@ -1,12 +1,12 @@
 """The lines of a ``sacct -P`` dump: those of the header's width as they are, the others made whole or put aside."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim_workloads.sacct.fields import FREE_TEXT
 from slurmsim_workloads.sacct.repair import Mender
 

@@ -13,8 +13,8 @@ A record with no way or several is left to the caller, which refuses or drops it
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim_workloads.sacct.fields import FREE_TEXT, USED
 from slurmsim_workloads.sacct.patterns import (
     HOLDS_DELIMITER,

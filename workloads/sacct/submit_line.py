@@ -8,8 +8,8 @@ names) are passed over; so is ``--hold``, because the record shows when the hold
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from slurmsim.data_classes import dataclass
 from slurmsim.duration import parse_time_limit
 from slurmsim.numerals import is_number
 from slurmsim.tres import parse_memory

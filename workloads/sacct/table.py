@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import WorkloadError
 from slurmsim_workloads.files import read_blocks
 from slurmsim_workloads.sacct.fields import FREE_TEXT, USED

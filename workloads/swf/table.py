@@ -9,12 +9,12 @@ section 2 (the format), as kept by the Parallel Workloads Archive (version 2.2).
 
 import re
 import warnings
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import WorkloadError
 from slurmsim_workloads.files import read_line_blocks
 

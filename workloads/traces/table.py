@@ -9,9 +9,9 @@ those of all the job, unless `each` says that they are those of each node or wor
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim_workloads.traces import cells
 
 Columns = Mapping[str, tuple[str, Callable[[Any], Any]]]

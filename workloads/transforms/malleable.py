@@ -15,13 +15,13 @@ group of arXiv 2602.17318 (``projectwagomu/MalleableJobScheduling``). Sizes are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.workload import TextColumn, Workload
 

@@ -1,10 +1,10 @@
 """Accounting data while they are read: associations and QOS that may still be edited, each setting with its place."""
 
-from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from slurmsim.config.accounting.fields import ASSOCIATION_FIELDS, QOS_FIELDS, Field, Fields, parse_value
 from slurmsim.config.findings import Place, Report
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import ConfigError
 from slurmsim.tres import MOST_LIMIT
 

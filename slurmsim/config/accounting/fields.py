@@ -3,9 +3,9 @@
 import dataclasses
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.duration import DurationError, parse_duration, parse_time_limit
 from slurmsim.errors import nearest
 from slurmsim.model.accounting import PARENT_SHARES, Limits

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from slurmsim.config.findings import Seen
 from slurmsim.config.load import examine, load_cluster
 from slurmsim.config.option import Status
 from slurmsim.config.options import find_scalar
+from slurmsim.data_classes import dataclass, fields
 from slurmsim.duration import format_duration
 from slurmsim.hostlist import compress
 from slurmsim.model.cluster import ClusterSpec

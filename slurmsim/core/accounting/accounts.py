@@ -8,12 +8,12 @@ schedulers.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.records.associations import AssociationTree, Branch
 from slurmsim.core.records.barred_partitions import Bar, Bars
 from slurmsim.core.records.enforcement import Enforcement
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, SubmitError
 from slurmsim.model.accounting import Qos
 from slurmsim.states import Reason

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 
 from slurmsim.core.accounting.limit_rules import Rule, Used
 from slurmsim.core.accounting.usage_counters import UsageCounters
 from slurmsim.core.records.associations import Branch
+from slurmsim.data_classes import dataclass, field, replace
 from slurmsim.model.accounting import Limits, Qos, Tres
 
 

@@ -6,7 +6,6 @@ The comparisons are those of src/slurmctld/acct_policy.c (22.05), in whole minut
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Final
 
 from slurmsim.bitmap import Bitmap
@@ -22,6 +21,7 @@ from slurmsim.core.accounting.limit_usage import (
 )
 from slurmsim.core.accounting.usage_counters import TrackedTres, UsageCounters
 from slurmsim.core.records.associations import Ledger
+from slurmsim.data_classes import dataclass, replace
 
 UNLIMITED_MIN: Final = 2**32  # minutes of a job without any limit
 

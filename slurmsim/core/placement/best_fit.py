@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
@@ -18,6 +17,7 @@ import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, runs, span
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass, field
 from slurmsim.kernel import compiled, load
 
 _PICKER: Final[Any] = load("picking").Picker() if compiled("picking") else None  # else big integers are quicker

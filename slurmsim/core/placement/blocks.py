@@ -10,13 +10,13 @@ placed for themselves. Nothing else orders nodes, so ``--spread-job``, ``--conti
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Final
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.placement.best_fit import Ask, Segments, Taking
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.model.block import BlockTopologySpec
 
 UNBOUND: Final = 1 << 40  # CPUs: no limit

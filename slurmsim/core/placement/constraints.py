@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import SubmitError
 from slurmsim.numerals import is_number
 

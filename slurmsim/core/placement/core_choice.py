@@ -3,9 +3,8 @@
 Mirrors _allocate_sc (job_test.c) and _cyclic_sync_core_bitmap, _block_sync_core_bitmap (dist_tasks.c), 22.05 to 26.05.
 """
 
-from dataclasses import dataclass
-
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ the GPUs the job can use come first.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Final
 
@@ -19,6 +18,7 @@ from slurmsim.core.placement.best_fit import GresNeed
 from slurmsim.core.records.allocation import IntArray
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import SubmitError
 from slurmsim.gres_counts import BAD_GRES, Counts, Disagreement, agree
 from slurmsim.model.request import GresRequest, ResourceRequest

@@ -14,9 +14,9 @@ Deviations: slurmctld begins a set with each NodeName line, here sets of the sam
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from slurmsim.core.placement.best_fit import Ask
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(slots=True)

@@ -8,12 +8,12 @@ whole node's.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Final
 
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.request import ResourceRequest
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from slurmsim.bitmap import Bitmap, from_ascending
@@ -23,6 +22,7 @@ from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.release_rules import ReleaseRules
 from slurmsim.core.records.shared_cores import Taken
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass
 
 NEVER: Final = 1 << 60
 FOUND_IN_TURN: Final = 4  # after so many looks that all found a place the kernel is not asked first

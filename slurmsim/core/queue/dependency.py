@@ -6,11 +6,11 @@ Ids that are unknown, or purged MinJobAge after their end, count as met.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final
 
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import SubmitError
 from slurmsim.numerals import is_number
 from slurmsim.states import JobState

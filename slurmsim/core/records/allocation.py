@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass
 
 IntArray = npt.NDArray[np.int64]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ Constructors of what every job has are written out: a dataclass's own is Python 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.job import Job
+from slurmsim.data_classes import dataclass
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.node import Gres
 from slurmsim.model.partition import PartitionSpec

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
 from typing import Any, Final
 
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass, field, fields
 from slurmsim.releases import has
 from slurmsim.states import Reason
 

@@ -8,7 +8,6 @@ inside gets the reservation's nodes and nothing else (FLEX: any nodes, at any ti
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
@@ -17,6 +16,7 @@ from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.reservation import Reservation
+from slurmsim.data_classes import dataclass
 from slurmsim.kernel.constants import CLOSED, TOUCHED, UNTOUCHED
 from slurmsim.states import Reason
 

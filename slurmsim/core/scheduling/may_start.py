@@ -12,7 +12,6 @@ tests/unit/core: "unit"). "Not shown": of those tests only the one of this table
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
@@ -25,6 +24,7 @@ from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.jobs import usable_at
+from slurmsim.data_classes import dataclass
 from slurmsim.states import NODES_REQUIRED_TEXT, Reason
 
 if TYPE_CHECKING:

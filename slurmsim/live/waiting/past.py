@@ -3,10 +3,11 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import OutputError
 from slurmsim.input_file import read_bytes
 from slurmsim.json_text import loads

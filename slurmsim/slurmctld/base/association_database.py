@@ -6,12 +6,12 @@ is checked and carried out by the same code. What the scheduler obeys is built f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.config.accounting.build import build
 from slurmsim.config.accounting.draft import ROOT, ROOT_USER, Draft, Item, Key
 from slurmsim.config.findings import Place, Report
+from slurmsim.data_classes import dataclass, field
 from slurmsim.model.accounting import Accounting, Association
 from slurmsim.slurmctld.base.resource import Resource
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from slurmsim.data_classes import dataclass
 
 PENDING, PULLED, DONE = range(3)  # what has become of a trigger: its event has come, its program was started
 

@@ -1,8 +1,8 @@
 """What slurmdbd keeps of a run of a job: the whole row, and what was noted when it first heard of the run."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.slurmctld.base.step import Step
 
 

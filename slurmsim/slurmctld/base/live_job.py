@@ -8,11 +8,11 @@ last one left takes the array's (job_array_split, 22.05).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from slurmsim.core.records.job import Job
+from slurmsim.data_classes import dataclass, field
 from slurmsim.numerals import ranges
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.step import Step

@@ -1,6 +1,6 @@
 """Rows that slurmdbd keeps of the cluster itself: reservations, and nodes that were out of service."""
 
-from dataclasses import dataclass
+from slurmsim.data_classes import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ import grp
 import pwd
 import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count
 
+from slurmsim.data_classes import dataclass
 from slurmsim.numerals import is_number
 
 FIRST_SIMULATED, N_SIMULATED = 60_000, 5_000

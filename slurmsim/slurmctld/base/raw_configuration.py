@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from slurmsim.config.files import DISK, Files
 from slurmsim.config.line_options import LINE_TABLES
 from slurmsim.config.slurm_conf import ConfLine, read_conf
+from slurmsim.data_classes import dataclass, field
 from slurmsim.hostlist import expand
 
 SLURMD_PORT = 6818

@@ -1,9 +1,9 @@
 """One job step: what it was given and how it ended. The records `squeue -s`, `scontrol show step` and `sacct` read."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.hostlist import compress
 from slurmsim.states import JobState
 

@@ -9,11 +9,11 @@ be read from it go into a new one.
 import sqlite3
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.json_text import loads
 from slurmsim.slurmctld.database.record_rows import COLUMNS
 

@@ -6,10 +6,10 @@ script is a row of its own, as many jobs have the same.
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from hashlib import sha256
 from typing import Any
 
+from slurmsim.data_classes import dataclass, fields
 from slurmsim.json_text import loads
 from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.step import Step

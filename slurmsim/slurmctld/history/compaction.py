@@ -16,10 +16,10 @@ import sys
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.numerals import is_number
 from slurmsim.slurmctld.base.clock import Clock

@@ -12,11 +12,11 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, OutputError, WorkloadError
 from slurmsim.slurmctld.base.clock import REAL, RUNNING
 from slurmsim.slurmctld.database import record_dump

@@ -9,8 +9,9 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
 from pathlib import Path
+
+from slurmsim.data_classes import dataclass
 
 MOST = 4  # syncs at once: more gain nothing, as each then has a request or two
 

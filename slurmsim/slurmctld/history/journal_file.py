@@ -8,10 +8,10 @@ changes nothing.
 import os
 import re
 import zlib
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.input_file import MOST_LOG, open_input
 from slurmsim.json_text import loads
 from slurmsim.slurmctld.history import journal_format1

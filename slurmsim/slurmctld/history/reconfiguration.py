@@ -6,7 +6,6 @@ on under.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from slurmsim.config.files import Carried, Files, Remembering
 from slurmsim.config.load import load_cluster, make_cluster
 from slurmsim.config.option import Status
 from slurmsim.config.options import find_scalar
+from slurmsim.data_classes import dataclass, field, replace
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.lua import FILE, names_lua
 from slurmsim.model.cluster import ClusterSpec

@@ -8,7 +8,6 @@ requeue and end is made as it was, and one that cannot be stops the start. Where
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 from slurmsim.bitmap import from_indices
@@ -19,6 +18,7 @@ from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import Reshaped, Resume, Suspend
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import InvariantError, OutputError
 from slurmsim.hostlist import expand
 from slurmsim.protocol import Refusal

@@ -5,9 +5,9 @@ step come first, whole nodes are taken unless the step wants exact CPUs, and a s
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.protocol import Refusal
 
 BUSY = "Requested nodes are busy"

@@ -8,9 +8,9 @@ clients without an answer are told that.
 import asyncio
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.slurmctld.processes.real_jobs import Pending
 
 Answer = dict[str, Any]

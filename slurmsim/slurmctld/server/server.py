@@ -14,12 +14,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from slurmsim.core.records.messages import AskSolver
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, OutputError
 from slurmsim.protocol import BAD_NUMBER, BAD_REQUEST, DENIED, Refusal
 from slurmsim.slurmctld.base.clock import FAST, FROZEN, REAL, RUNNING, Clock

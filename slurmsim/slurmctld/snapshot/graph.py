@@ -14,13 +14,13 @@ Kinds have names of their own: a class may be renamed, and its module moved, wit
 import base64
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from types import BuiltinMethodType, MethodType
 from typing import Any
 
 import numpy as np
 
+from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import InvariantError, WorkloadError
 
 LARGE = 1 << 128  # integers from here on are written in hexadecimal: Python reads decimal ones in quadratic time

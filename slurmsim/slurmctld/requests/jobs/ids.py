@@ -7,9 +7,9 @@ is done to that record, what is asked of some of them splits those off first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import SubmitError
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.release_changes import since

@@ -7,8 +7,9 @@ Python's `bool` is no number here, and texts are what a C string can be: no NUL,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from slurmsim.data_classes import dataclass, field
 
 LINE = 128 << 10  # characters of one text: Linux lets no argument and no variable be longer
 

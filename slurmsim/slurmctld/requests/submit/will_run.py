@@ -7,7 +7,6 @@ priority need one after another, spread over the partition's CPUs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
@@ -17,6 +16,7 @@ from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import INVALID, NOT_USABLE, OPEN
 from slurmsim.core.reservations.nodes import BAD_TIME
 from slurmsim.core.reservations.nodes import INVALID as INVALID_RESERVATION
+from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import SubmitError
 from slurmsim.hostlist import compress
 from slurmsim.model.submission import Submission
