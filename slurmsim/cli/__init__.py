@@ -64,7 +64,7 @@ MODULE_OF = {
 WITH_BARS = ("run", "calibrate", "whatif", "sweep", "arena", "strategy", "bench", "web")
 """Commands that show their progress themselves, or end when they are told to."""
 _MOST_ERROR = 8000  # characters
-OF_RUN = ("cloudpickle", "jinja2", "matplotlib", "pandas", "pyarrow", "tqdm")
+OF_RUN = ("cloudpickle", "matplotlib", "pandas", "pyarrow", "tqdm")
 """Packages of the extra ``run``, without which the live cluster works."""
 OF_WEB = ("starlette", "uvicorn")  # packages of the extra ``web``
 

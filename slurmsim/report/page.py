@@ -1,4 +1,4 @@
-"""Building blocks of a self-contained HTML page, as functions over the templates of `slurmsim.report.web`.
+"""Building blocks of a self-contained HTML page, as functions over those of `slurmsim.report.web.markup`.
 
 Every text is escaped. A block is markup; one without content is the empty text.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Sequence
 
-from slurmsim.report.web import assets
+from slurmsim.report.web import assets, markup
 
 
 def page(title: str, blocks: Iterable[str], *, styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> str:
@@ -18,54 +18,54 @@ def page(title: str, blocks: Iterable[str], *, styles: Sequence[str] = (), scrip
 
 def heading(title: str, *lines: str) -> str:
     """Return the page's title and quieter lines under it."""
-    return _block("heading", title, lines)
+    return markup.heading(title, lines)
 
 
 def banner(text: str) -> str:
     """Something the reader must not miss."""
-    return _block("banner", text)
+    return markup.banner(text)
 
 
 def paragraph(text: str) -> str:
-    return _block("paragraph", text)
+    return markup.paragraph(text)
 
 
 def tiles(values: Iterable[tuple[str, str]]) -> str:
     """Large numbers: (label, value) pairs."""
-    return _block("tiles", list(values))
+    return markup.tiles(list(values))
 
 
 def section(title: str, *blocks: str) -> str:
     """Return a titled part of the page, nothing when it has no content."""
     inside = [block for block in blocks if block]
-    return _block("section", title, inside) if inside else ""
+    return markup.section(title, inside) if inside else ""
 
 
 def more(title: str, *blocks: str, opened: bool = False) -> str:
     """Return a part of the page that is shown once its title is clicked, nothing when it has no content."""
     inside = [block for block in blocks if block]
-    return _block("more", title, inside, opened) if inside else ""
+    return markup.more(title, inside, opened) if inside else ""
 
 
 def subsection(title: str, block: str) -> str:
     """Return a titled part of a section, nothing when it has no content."""
-    return _block("subsection", title, block) if block else ""
+    return markup.subsection(title, block) if block else ""
 
 
 def stack(*blocks: str) -> str:
     """Blocks under each other, as one."""
-    return _block("stack", [block for block in blocks if block])
+    return markup.stack([block for block in blocks if block])
 
 
 def columns(*blocks: str) -> str:
     """Blocks side by side where there is room."""
     shown = [block for block in blocks if block]
-    return _block("columns", shown) if shown else ""
+    return markup.columns(shown) if shown else ""
 
 
 def figure(png: bytes, caption: str) -> str:
     """Return a picture inside the page."""
-    return _block("figure", f"data:image/png;base64,{base64.b64encode(png).decode()}", caption)
+    return markup.figure(f"data:image/png;base64,{base64.b64encode(png).decode()}", caption)
 
 
 def figures(pictures: Iterable[tuple[str, bytes]]) -> list[str]:
@@ -75,13 +75,13 @@ def figures(pictures: Iterable[tuple[str, bytes]]) -> list[str]:
 
 def drawings(pictures: Iterable[tuple[str, str]]) -> list[str]:
     """Return figures of SVG pictures, given as caption and SVG; texts in the SVG must be escaped already."""
-    return [_block("drawing", svg, caption) for caption, svg in pictures]
+    return [markup.drawing(svg, caption) for caption, svg in pictures]
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, left: Iterable[int] = (0,)) -> str:
     """Return a table of texts, the columns `left` flush left and allowed to wrap; nothing when there are no rows."""
     found = list(rows)
-    return _block("table", header, found, frozenset(left)) if found else ""
+    return markup.table(header, found, frozenset(left)) if found else ""
 
 
 def intervals(title: str, rows: Iterable[tuple[str, float, float | None, float | None, str]]) -> str:
@@ -104,26 +104,22 @@ def intervals(title: str, rows: Iterable[tuple[str, float, float | None, float |
     def at(x: float | None) -> float | None:
         return None if x is None else round((x - low) * scale, 2)
 
-    return _block("intervals", title, at(0.0), [(name, *map(at, xs), text) for name, *xs, text in found])
+    placed = [(name, at(mean), at(low), at(high), text) for name, mean, low, high, text in found]
+    return markup.intervals(title, at(0.0), placed)
 
 
 def bullets(texts: Iterable[str]) -> str:
     """Return a list of texts, nothing when there are none."""
     found = list(texts)
-    return _block("bullets", found) if found else ""
+    return markup.bullets(found) if found else ""
 
 
 def snippet(title: str, blocks: Iterable[str]) -> str:
     """Return a few blocks for a notebook, which brings styles of its own."""
-    return _block("snippet", title, [block for block in blocks if block])
+    return markup.snippet(title, [block for block in blocks if block])
 
 
 def definitions(pairs: Iterable[tuple[str, str]]) -> str:
     """Names and values, values in a fixed-width face."""
     found = list(pairs)
-    return _block("definitions", found) if found else ""
-
-
-def _block(name: str, *given: object) -> str:
-    made: str = getattr(assets.blocks(), name)(*given)
-    return made
+    return markup.definitions(found) if found else ""

@@ -27,7 +27,7 @@ from typing import NoReturn
 LOADED = (
     "slurmsim.cli.compare", "slurmsim.cli.run", "slurmsim.cli.validate", "slurmsim.replaying.preparation",
     "slurmsim.replaying.replay", "slurmsim.report.build", "slurmsim.trace.reader", "slurmsim_policies.slurm_backfill",
-    "slurmsim_workloads.registry", "jinja2",
+    "slurmsim_workloads.registry",
 )  # fmt: skip
 CLIENT = """#!{python} -IS
 import os, sys, _socket

@@ -114,10 +114,8 @@ LAYERS: dict[str, Layer] = {
     "columns": Layer(("slurmsim.trace.columns",), third_party=_set("numpy pyarrow")),
     # What shows things to people, and knows none of them.
     "page": Layer(
-        ("slurmsim.report.page", "slurmsim.report.text", "slurmsim.report.web.assets"),
+        ("slurmsim.report.page", "slurmsim.report.text", "slurmsim.report.web.assets", "slurmsim.report.web.markup"),
         _set("vocabulary"),
-        _set("jinja2"),
-        _set("jinja2"),
     ),
     "trace": Layer(
         ("slurmsim.trace",),
@@ -139,7 +137,7 @@ LAYERS: dict[str, Layer] = {
     "report": Layer(
         ("slurmsim.report",),
         _set("vocabulary schema trace columns metrics energy page") | {"reasons told"},
-        _set("numpy pyarrow pandas matplotlib jinja2"),
+        _set("numpy pyarrow pandas matplotlib"),
         late=frozenset(),  # loaded late as a whole
     ),
     "reasons told": Layer(("slurmsim.why.rules",), _set("vocabulary metrics")),

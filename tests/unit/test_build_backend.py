@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -127,7 +128,7 @@ def test_a_profile_needs_what_a_simulation_needs(backend: ModuleType, monkeypatc
     monkeypatch.setenv("SLURMSIM_COMPILE", "profile")
     monkeypatch.setattr(backend, "compiler_works", lambda _="": True)
     more = {requirement.partition(">=")[0] for requirement in set(backend.required()) - set(plain)}
-    assert {"pyarrow", "pandas", "jinja2"} <= more
+    assert {"pyarrow", "pandas", "matplotlib"} <= more
 
 
 def test_a_profile_needs_gcc(backend: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,3 +200,40 @@ def test_what_the_first_build_counts_is_given_to_the_second(
     assert len(counted) == profile
     assert [extension.extra_compile_args for extension in tried.extensions] == [["-Werror"], ["-Werror"]]
     assert b"gcov" not in called().read_bytes()
+
+
+def test_an_editable_installation_is_found_by_a_module_that_loads_nothing(
+    backend: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """setuptools' finder loads `pathlib` and `re` at every start of Python."""
+    package = tmp_path / "there"
+    package.mkdir()
+    (package / "__init__.py").write_text("from here_x.inner import WHO\n")
+    (package / "inner.py").write_text("WHO = __name__\n")
+    finder, record = "__editable___x_1_finder.py", "x-1.dist-info/RECORD"
+    wheel = tmp_path / "x-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr(finder, f"import pathlib\nMAPPING: dict[str, str] = {{'here_x': {str(package)!r}}}\n")
+        archive.writestr(record, f"{finder},sha256=a,1\nother,sha256=b,2\n")
+    monkeypatch.setattr(backend.build_meta, "build_editable", lambda *_: wheel.name)
+    assert backend.build_editable(str(tmp_path)) == wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        lines = archive.read(record).decode().splitlines()
+        archive.extractall(tmp_path / "installed")
+    assert lines[0].startswith(f"{finder},sha256=") and lines[0] != f"{finder},sha256=a,1"
+    assert lines[1] == "other,sha256=b,2"
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path / 'installed')!r}); import {finder[:-3]} as finder; "
+        "finder.install(); print({'pathlib', 're'} & set(sys.modules)); "
+        "import here_x; print(here_x.WHO, here_x.__file__)"
+    )
+    done = subprocess.run([sys.executable, "-IS", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["set()", f"here_x.inner {package / '__init__.py'}"]
+
+
+def test_a_wheel_without_such_a_finder_stays(backend: ModuleType, tmp_path: Path) -> None:
+    wheel = tmp_path / "x-1-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("x.pth", "/there\n")
+    before = wheel.read_bytes()
+    assert not backend.lighten(wheel) and wheel.read_bytes() == before

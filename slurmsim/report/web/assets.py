@@ -1,7 +1,7 @@
-"""Files that pages are made of, read from the package: templates, styles, scripts, and the libraries in them.
+"""Files that pages are made of, read from the package: styles, scripts, and the libraries in them.
 
 A page loads nothing: all of it is inside, and its content policy lets a browser run no script but these and fetch
-nothing at all. Jinja2 is imported when the first page is made.
+nothing at all.
 """
 
 from __future__ import annotations
@@ -11,12 +11,8 @@ import hashlib
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
 
-from slurmsim.shown import shown
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from slurmsim.report.web import markup
 
 STYLES = ("page.css",)
 SCRIPTS = ("theme.js",)
@@ -41,39 +37,7 @@ def content_policy(scripts: Sequence[str]) -> str:
     )
 
 
-@cache
-def environment() -> Environment:
-    """Templates of this package; what they are given is escaped."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-
-    def load(name: str) -> str:
-        return files(__package__).joinpath("templates", name).read_text("utf-8")
-
-    return Environment(loader=FunctionLoader(load), autoescape=True, undefined=StrictUndefined, finalize=_shown)
-
-
-def _shown(value: Any) -> Any:
-    """Return a text of data as people may see it; markup of ours as it is."""
-    return shown(value) if type(value) is str else value
-
-
-@cache
-def blocks() -> Any:
-    """Return the macros of ``blocks.html.j2`` as functions, which return markup."""
-    return environment().get_template("blocks.html.j2").module
-
-
 def frame(title: str, parts: Sequence[str], *, styles: Sequence[str] = (), scripts: Sequence[str] = ()) -> str:
     """Return a whole document; `styles` and `scripts` name files besides those of every page."""
     code = [content(name) for name in (*SCRIPTS, *scripts)]
-    return (
-        environment()
-        .get_template("frame.html.j2")
-        .render(
-            title=title,
-            policy=content_policy(code),
-            styles=[content(name) for name in (*STYLES, *styles)],
-            scripts=code,
-            blocks=parts,
-        )
-    )
+    return markup.frame(title, content_policy(code), [content(name) for name in (*STYLES, *styles)], code, parts)

@@ -6,8 +6,9 @@ from typing import Any
 from slurmsim.report import style
 from slurmsim.report.rundata import RunData
 from slurmsim.report.text import number
+from slurmsim.report.web import markup
 from slurmsim.report.web import page_data as of_page
-from slurmsim.report.web.assets import blocks
+from slurmsim.report.web.assets import content
 from slurmsim.report.web.packing import json_text
 from slurmsim.shown import all_shown
 
@@ -20,10 +21,23 @@ def workbench(data: RunData) -> str:
 def drawn(runs: Sequence[tuple[dict[str, Any], str]]) -> str:
     """Return the parts, and what they show: facts and packed columns of each run; the first is shown first."""
     style_of = {"palette": style.PALETTE, "other": style.OTHER, "ramp": style.RAMP}
-    made: str = blocks().workbench(
-        [(json_text(all_shown(found | style_of)), columns) for found, columns in runs], _notes(runs[0][0])
+    parts = {
+        "notes": "".join(map(markup.banner, _notes(runs[0][0]))),
+        "which": '<label>run <select id="which"></select></label>' if len(runs) > 1 else "",
+        "runs": "".join(_run(json_text(all_shown(found | style_of)), columns) for found, columns in runs),
+    }
+    page = content("workbench.html").removesuffix("\n")
+    for name, part in parts.items():
+        page = page.replace(f"<!-- {name} -->", part)
+    return markup.Html(page)
+
+
+def _run(facts: str, columns: str) -> str:
+    """Return the data of a run for the scripts: JSON in which no element ends, and text."""
+    return (
+        f'<script type="application/json" class="run-data">{facts}</script>\n'
+        f'<script type="text/plain" class="run-columns">{markup.escaped(columns)}</script>'
     )
-    return made
 
 
 def _notes(found: dict[str, Any]) -> list[str]:
