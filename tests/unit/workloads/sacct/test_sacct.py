@@ -12,7 +12,7 @@ from workload_helpers import assert_equal, given, ints, texts
 from slurmsim.workload import Workload
 from slurmsim_workloads import read_workload
 from slurmsim_workloads.sacct.fields import parse_req_mem
-from slurmsim_workloads.sacct.format import TIMEOUT_SLACK_S
+from slurmsim_workloads.sacct.reading import TIMEOUT_SLACK_S
 
 HEADER = "JobIDRaw|JobID|Submit|Eligible|Start|End|Timelimit|State|ExitCode|ReqTRES|AllocTRES|NodeList|User|JobName"
 BASE = {
