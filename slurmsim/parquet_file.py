@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from slurmsim.input_file import MIB, VARIABLE, bound, open_input
 from slurmsim.parquet_footer import DELTA_BYTE_ARRAY, MAGIC, TAIL, FooterError, chunks
@@ -31,15 +31,47 @@ def open_parquet(path: Path) -> Iterator[pq.ParquetFile]:
     import pyarrow.parquet as pq
 
     with open_input(path, most=MOST_TABLE) as file:
-        about = pq.read_metadata(file)
+        known = _known(file)
         most = bound(MOST_TABLE)
-        if unpacked_bytes(file, about) > most:
+        if known.unpacked > most:
             raise OSError(
                 errno.EFBIG, f"unpacks to more than {most // MIB} MiB (set {VARIABLE} to allow more)", str(path)
             )
         file.seek(0)
-        with pq.ParquetFile(file, metadata=about, read_dictionary=_texts(about.schema)) as parquet:
+        with pq.ParquetFile(file, metadata=known.about, read_dictionary=known.texts) as parquet:
             yield parquet
+
+
+class _Known(NamedTuple):
+    """What the footer of a file says."""
+
+    about: pq.FileMetaData
+    unpacked: int
+    texts: list[str]
+
+
+_last: dict[tuple[int, ...], _Known] = {}
+_MOST_KNOWN = 8  # files; a trace has half of them
+
+
+def _known(file: IO[bytes]) -> _Known:
+    """Return what the footer says, remembered while the file stays the same.
+
+    A report reads some columns at a time and opens the files of a trace 70 times, at 0.7 ms of CPU each; at 0.15 with
+    this: a tenth of a run of one job.
+    """
+    import pyarrow.parquet as pq
+
+    now = os.fstat(file.fileno())
+    key = (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns, now.st_ctime_ns)
+    found = _last.get(key)
+    if found is None:
+        about = pq.read_metadata(file)
+        found = _Known(about, unpacked_bytes(file, about), _texts(about.schema))
+        if len(_last) >= _MOST_KNOWN:
+            _last.clear()
+        _last[key] = found
+    return found
 
 
 def _texts(schema: pq.ParquetSchema) -> list[str]:

@@ -82,7 +82,7 @@ def figure(source: str, caption: str) -> Html:
 
 
 def drawing(markup: str, caption: str) -> Html:
-    """Return a picture that is markup, such as SVG, whose texts are escaped already."""
+    """Return a picture that is markup, such as SVG; its texts must be escaped already."""
     said = escaped(caption)
     picture = f'<div role="img" aria-label="{said}">{markup}</div>'
     return Html(f"<figure>{picture}<figcaption>{said}</figcaption></figure>")
