@@ -1,7 +1,7 @@
 """The few loops that have to be as fast as C: plain Python here, an extension where one could be built.
 
-A module of this package works on numbers and arrays alone, `rows` on tuples of cells, `picking` on sets as bytes. It
-runs as it stands; beside it lies a file of types (``.pxd``) with which Cython makes an extension of the same source
+A module of this package works on numbers and arrays alone, `rows` on tuples of cells, `picking` and `numbers` on bytes.
+It runs as it stands; beside it lies a file of types (``.pxd``) with which Cython makes an extension of the same source
 (docs/speed.md). The extension ``_slurmsim_NAME`` carries the hash of all these files, since kernels know each other's
 types: one made from others is not used.
 """
@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    "amounts", "arrays", "atoms", "cycle", "limits", "picking", "placement", "priorities", "queue", "rows", "running",
+    "amounts", "arrays", "atoms", "cycle", "limits", "numbers", "picking", "placement", "priorities", "queue", "rows",
+    "running",
 )  # fmt: skip
 
 
@@ -29,6 +30,12 @@ def source_hash() -> str:
 
 
 @cache
+def _source() -> str:
+    """Return `source_hash`, worked out once for all kernels of a process: 1 ms each."""
+    return source_hash()
+
+
+@cache
 def load(name: str) -> Any:
     """Return the module `name` of this package, or its extension if one was made from these very sources."""
     if find_spec(f"_slurmsim_{name}") is not None:
@@ -37,7 +44,7 @@ def load(name: str) -> Any:
         except ImportError as error:  # its making was cut short, say
             warnings.warn(f"the compiled kernel {name} cannot be used (run .ci/setup): {error}", stacklevel=2)
             return import_module(f"slurmsim.kernel.{name}")
-        if getattr(extension, "SOURCE", "") == source_hash():
+        if getattr(extension, "SOURCE", "") == _source():
             return extension
         warnings.warn(f"the compiled kernel {name} is of another source and is not used (run .ci/setup)", stacklevel=2)
     return import_module(f"slurmsim.kernel.{name}")

@@ -33,3 +33,5 @@ CLOSED: Final = 2
 INTEGER: Final = 0
 OPTIONAL: Final = 1
 TEXT: Final = 2
+# digits of a number in a text; more might not fit into 2**53, up to which a float is exact
+MOST_DIGITS: Final = 15

@@ -254,7 +254,7 @@ LAYERS: dict[str, Layer] = {
     ),
     "workloads": Layer(
         ("slurmsim_workloads",),
-        _set("vocabulary model workload") | {"user files", "parquet files", "columns"},
+        _set("vocabulary kernel model workload") | {"user files", "parquet files", "columns"},
         _set("numpy pyarrow scipy"),
         _set("pandas matplotlib scipy"),
     ),

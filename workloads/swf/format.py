@@ -115,6 +115,7 @@ class _Reading:
         given = whole_number(options, "max_procs")
         if given is not None:
             self.header.max_procs = given
+        self._all: npt.NDArray[np.intp] | None = None  # the rows of a log of which all records count, in order
         self.report = QualityReport(records=len(table.lines))
         self.ledger = Ledger(self.report, len(table.lines), self._place)
 
@@ -134,7 +135,9 @@ class _Reading:
             raise WorkloadError(f"no job is left of {self.report.records} records ({why})", file=str(self.path))
         submit = self._column(swf.SUBMIT, rows)
         self._note_order(rows, submit)
-        rows = rows[np.lexsort((self._column(swf.JOB, rows), submit))]
+        rows = _in_order(rows, submit, self._column(swf.JOB, rows))
+        if len(rows) == len(self.table.lines) and (rows[1:] > rows[:-1]).all():
+            self._all = rows
         result = self._columns(rows, procs[rows], pending[rows])
         if self.options["ids"] == "renumber":
             self._renumber(result)
@@ -143,7 +146,9 @@ class _Reading:
 
     def _column(self, index: int, rows: npt.NDArray[np.intp] | None = None) -> IntColumn:
         column = self.table.values[:, index]
-        return column if rows is None else column[rows]
+        if rows is None:
+            return column
+        return column.copy() if rows is self._all else column[rows]
 
     def _place(self, i: int) -> str:
         return f"line {self.table.lines[i]}: job {self.table.values[i, swf.JOB]}"
@@ -182,7 +187,10 @@ class _Reading:
                 i, swf.JOB, f"{job[i]} is not a job number", "a number > 0; option ids=renumber gives new ones"
             )
         rows = np.flatnonzero(keep)
-        order = rows[np.argsort(job[rows], kind="stable")]
+        numbers = job if len(rows) == len(job) else job[rows]
+        if (numbers[1:] > numbers[:-1]).all():  # as in most logs
+            return
+        order = rows[np.argsort(numbers, kind="stable")]
         same = job[order[1:]] == job[order[:-1]]
         if not same.any():
             return
@@ -354,9 +362,32 @@ class _Reading:
 
 def _coded(column: IntColumn, prefix: str, names: Mapping[int, str] | None = None) -> TextColumn:
     """Numbers as names: `names[n]`, else prefix and number; negative numbers are the empty text."""
-    numbers, codes = np.unique(column, return_inverse=True)
+    numbers, codes = _distinct(column)
     used = [int(n) for n in numbers]
     texts = ["" if n < 0 else (names or {}).get(n, f"{prefix}{n}") for n in used]
     index: dict[str, int] = {"": 0}
     table = np.array([index.setdefault(text, len(index)) for text in texts], np.int32)
     return TextColumn(table[codes], list(index))
+
+
+def _distinct(column: IntColumn) -> tuple[IntColumn, npt.NDArray[np.intp]]:
+    """Return the numbers in `column`, sorted, and the place of each of its values among them.
+
+    A table of all numbers between the least and the greatest takes a tenth of the time of sorting them.
+    """
+    low = int(column.min())
+    span = int(column.max()) - low + 1
+    if span > 4 * len(column):
+        return np.unique(column, return_inverse=True)
+    at = column - low
+    there = np.zeros(span, np.bool_)
+    there[at] = True
+    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[at]
+
+
+def _in_order(rows: npt.NDArray[np.intp], submit: IntColumn, job: IntColumn) -> npt.NDArray[np.intp]:
+    """Return `rows` by submit time, then by job number."""
+    later = submit[1:] > submit[:-1]
+    if (later | ((submit[1:] == submit[:-1]) & (job[1:] >= job[:-1]))).all():
+        return rows
+    return rows[np.lexsort((job, submit))]

@@ -1,7 +1,7 @@
 """The Standard Workload Format as a table of numbers: 18 columns a line, ``;`` comments, plain or gzip.
 
-Blocks of whole lines are parsed at NumPy's speed and their columns counted line by line; only a block that does not
-fit is gone through again in Python, to name the line and the field that are wrong.
+Blocks of whole lines are parsed by the kernel where it is an extension, else at NumPy's speed; only a block that does
+not fit is gone through again in Python, to name the line and the field that are wrong.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999,
 section 2 (the format), as kept by the Parallel Workloads Archive (version 2.2).
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import WorkloadError
+from slurmsim.kernel import compiled, load
 from slurmsim_workloads.files import read_line_blocks
 
 COLUMNS = (
@@ -35,8 +36,10 @@ _NEWLINE = 10
 
 @dataclass(slots=True)
 class SwfTable:
-    """`values` (n, 18) int64 as in the file, `lines` (n,) their 1-based line numbers, `comments` without ``;``.
+    """Numbers and comments of a file.
 
+    `values` (n, 18) int64 is as in the file, each column in one piece; `lines` (n,) has their 1-based line numbers, and
+    `comments` are without ``;``.
     `rounded` maps a column index to the line numbers where a fraction was rounded to the nearest whole number.
     """
 
@@ -62,31 +65,56 @@ def read_table(path: Path, *, ignore_extra: bool = False) -> SwfTable:
         Unreadable file, wrong number of columns, or a field that is not a number; the line is named.
     """
     table = SwfTable(np.empty((0, 18), np.int64), np.empty(0, np.int64))
-    values: list[npt.NDArray[np.int64]] = []
-    lines: list[npt.NDArray[np.int64]] = []
-    first_line = 1
-    for block in read_line_blocks(path):
-        n_lines = block.count(b"\n")
-        if b";" in block:
-            end = block.find(b"\n", block.rfind(b";")) + 1 or len(block)  # they are in the first lines, as a rule
-            table.comments += [m.decode("utf-8", "replace").strip() for m in _COMMENT.findall(block[:end])]
-            block = _COMMENT.sub(b"", block[:end]) + block[end:]
-        parsed = _parse_fast(block, first_line) or _parse_slow(block, first_line, path, ignore_extra, table)
-        values.append(parsed[0])
-        lines.append(parsed[1])
-        first_line += n_lines
-    if values:
-        table.values, table.lines = np.concatenate(values), np.concatenate(lines)
+    blocks = [_without_comments(block, table) for block in read_line_blocks(path)]
+    room = sum(newlines for _, newlines in blocks)
+    values, lines = np.empty((18, room), np.int64), np.empty(room, np.int64)
+    n, first_line = 0, 1
+    for k, (block, newlines) in enumerate(blocks):
+        blocks[k] = b"", 0  # its text is of no use any more
+        end = _parse(block, first_line, n, values, lines)
+        if end < 0:
+            found = _parse_slow(block, first_line, path, ignore_extra, table)
+            end = n + len(found[1])
+            values[:, n:end], lines[n:end] = found
+        n, first_line = end, first_line + newlines
+    table.values, table.lines = values[:, :n].T, lines[:n]
     return table
 
 
+def _without_comments(block: bytes, table: SwfTable) -> tuple[bytes, int]:
+    """Return the block, a newline at its end, with its comments taken out and kept, and how many lines it has."""
+    if b";" in block:
+        end = block.find(b"\n", block.rfind(b";")) + 1 or len(block)  # they are in the first lines, as a rule
+        table.comments += [m.decode("utf-8", "replace").strip() for m in _COMMENT.findall(block[:end])]
+        block = _COMMENT.sub(b"", block[:end]) + block[end:]
+    if not block.endswith(b"\n"):
+        block += b"\n"
+    return block, block.count(b"\n")
+
+
 _Parsed = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
+"""Columns, (18, n), and the line of each of their values, (n,)."""
+
+
+def _parse(
+    block: bytes, first_line: int, begin: int, values: npt.NDArray[np.int64], lines: npt.NDArray[np.int64]
+) -> int:  # fmt: skip
+    """Put the block into the columns from `begin` on, and say where the next goes.
+
+    -1 unless every line has 18 whole numbers or is empty.
+    """
+    if compiled("numbers"):
+        return int(load("numbers").columns_of(block, first_line, begin, values, lines))
+    found = _parse_fast(block, first_line)
+    if found is None:
+        return -1
+    end = begin + len(found[1])
+    values[:, begin:end], lines[begin:end] = found
+    return end
 
 
 def _parse_fast(block: bytes, first_line: int) -> _Parsed | None:
-    """Rows and line numbers of a block in which every line has 18 whole numbers or is empty; None if it has not."""
-    if not block.endswith(b"\n"):
-        block += b"\n"
+    """Columns and line numbers of a block by NumPy; None unless every line has 18 whole numbers or is empty."""
     characters = np.frombuffer(block, np.uint8)
     blank = characters <= 32
     ends = np.empty(len(characters), np.uint8)  # 1 on the blank right behind a field
@@ -99,7 +127,7 @@ def _parse_fast(block: bytes, first_line: int) -> _Parsed | None:
         return None
     n = int(np.count_nonzero(full))
     if n == 0:
-        return np.empty((0, 18), np.int64), np.empty(0, np.int64)
+        return np.empty((18, 0), np.int64), np.empty(0, np.int64)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)  # older NumPy warns where newer ones raise
@@ -108,7 +136,7 @@ def _parse_fast(block: bytes, first_line: int) -> _Parsed | None:
         return None
     if len(flat) != 18 * n or flat.max() > _LARGEST or flat.min() < -_LARGEST:
         return None
-    return flat.reshape(n, 18), np.flatnonzero(full) + first_line
+    return flat.reshape(n, 18).T, np.flatnonzero(full) + first_line
 
 
 def _parse_slow(block: bytes, first_line: int, path: Path, ignore_extra: bool, table: SwfTable) -> _Parsed:
@@ -124,7 +152,7 @@ def _parse_slow(block: bytes, first_line: int, path: Path, ignore_extra: bool, t
             raise WorkloadError(f"{len(fields)} columns", file=str(path), line=line, expected=hint)
         rows.append([_number(fields[i], i, line, path, table) for i in range(18)])
         lines.append(line)
-    return np.array(rows, np.int64).reshape(len(rows), 18), np.array(lines, np.int64)
+    return np.array(rows, np.int64).reshape(len(rows), 18).T, np.array(lines, np.int64)
 
 
 def _number(text: bytes, column: int, line: int, path: Path, table: SwfTable) -> int:
