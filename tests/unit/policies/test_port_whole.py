@@ -116,7 +116,7 @@ def test_shipped_policies_import_the_port_and_what_it_is_made_of(path: Path) -> 
     }
     ours = {name for name in imported if name and name.startswith("slurmsim.")}
     more = {"slurmsim.energy"} if path.parent.name == "parm" else set()
-    known = {"policy", "bitmap", "capacity", "duration", "errors", "extras", "kernel", "toml_file"}
+    known = {"policy", "bitmap", "capacity", "data_classes", "duration", "errors", "extras", "kernel", "toml_file"}
     assert ours <= {f"slurmsim.{name}" for name in known} | more
 
 
