@@ -28,7 +28,6 @@ from slurmsim.model.power import OPTIONS
 from slurmsim.protocol import cluster_folder
 from slurmsim.releases import DEFAULT, FLAVOURS, of_new
 from slurmsim.slurmctld.history.header import JOURNAL
-from slurmsim.slurmctld.history.salvage import salvage
 
 _CLOCKS = {
     "real": "the machine's clock", "running": "{rate:g} seconds a second", "frozen": "frozen", "fast": "fast"
@@ -174,6 +173,8 @@ def _up(args: argparse.Namespace, folder: Path, settings: Settings) -> int:
             if args.reconfigure:
                 before = replace_conf(folder, Path(args.conf), settings.release)
     if args.salvage and (folder / JOURNAL).is_file():
+        from slurmsim.slurmctld.history.salvage import salvage  # what keeps a journal takes long to load
+
         print(salvage(folder) or f"{folder}: the journal is not damaged", file=sys.stderr)
     daemon.remember(folder)
     with slow_bar("requests", shown=sys.stderr.isatty()) as progress:

@@ -10,7 +10,6 @@ Scripts do not run in a copy: their processes belong to the first cluster. What 
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -128,7 +127,7 @@ def _make(
         store.close()
     was = str(header["mode"])
     header |= {
-        "id": secrets.token_hex(8), "jobs": "simulate", "programs": False,
+        "id": os.urandom(8).hex(), "jobs": "simulate", "programs": False,
         "mode": mode or (RUNNING if was == REAL else was), "rate": float(header["rate"] if rate is None else rate),
     }  # fmt: skip
     now = int(about["now"])

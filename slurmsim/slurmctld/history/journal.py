@@ -14,7 +14,6 @@ number was acknowledged last; it is never ahead of the disk, so a journal that e
 
 import errno
 import os
-import secrets
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -87,7 +86,7 @@ class Journal:
         OutputError
             The folder cannot be written.
         """
-        full = {"format": FORMAT, "writer": f"slurmsim {__version__}", "schema": SCHEMA, "id": secrets.token_hex(8),
+        full = {"format": FORMAT, "writer": f"slurmsim {__version__}", "schema": SCHEMA, "id": os.urandom(8).hex(),
                 **{name: value for name, value in header.items() if name not in ("format", "writer", "schema")},
                 "after": after}  # fmt: skip
         first, crc = _line(after, self.text(full), 0)
