@@ -57,6 +57,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/commands/submit/tasks/runner.py": {
         "execve": "the caller's own command (srun), as the caller"
     },
+    "slurmsim/data_classes.py": {"exec": "methods of our own classes, made of the names of their fields"},
     "slurmsim/fidelity/copies.py": {"pickle": "copies of our own objects within one process; nothing is read"},
     "slurmsim/experiments/pages.py": {"import_module": CONSTANT},
     "slurmsim/kernel/__init__.py": {"import_module": CONSTANT},

@@ -1,6 +1,6 @@
 """The Standard Workload Format as a table of numbers: 18 columns a line, ``;`` comments, plain or gzip.
 
-Blocks of whole lines are parsed by the kernel where it is an extension, else at NumPy's speed; only a block that does
+Blocks of whole lines are parsed by the kernel where it is an extension, else at NumPy's speed. Only a block that does
 not fit is gone through again in Python, to name the line and the field that are wrong.
 
 Source: Chapin et al., "Benchmarks and standards for the evaluation of parallel job schedulers", JSSPP 1999,
