@@ -1,7 +1,6 @@
 """Networks of a cluster: rings and tori of nodes, and topologies by name as topology.yaml describes them (25.05 on)."""
 
-from dataclasses import dataclass
-
+from slurmsim.data_classes import dataclass
 from slurmsim.model.block import BlockTopologySpec
 from slurmsim.model.switch import SwitchSpec
 

@@ -8,11 +8,11 @@ gres_sock_list.c, gres_select_filter_remove_unusable and gres_filter_sock_core (
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from slurmsim.core.placement.gres import Demand
 from slurmsim.core.records.local_cores import Device, NodeLayout, first_bits
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ Mirrors gres_select_filter_select_and_set (24.11, 26.05), and 22.05 where `Bindi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from slurmsim.core.placement.near import Binding, Want
 from slurmsim.core.records.local_cores import first_bits
+from slurmsim.data_classes import dataclass, field
 
 
 @dataclass(slots=True)

@@ -9,11 +9,11 @@ ring. Nothing else orders nodes. Nodes without a ring are chosen among where no 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.placement.best_fit import Ask, Segments, Taking
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass
 from slurmsim.model.topology import RingSpec
 
 

@@ -9,12 +9,12 @@ usable nodes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.placement.best_fit import Ask, Segments, Taking
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass
 from slurmsim.model.topology import PlacementSpec, TorusSpec
 
 

@@ -7,12 +7,12 @@ out a socket; then what a job gets depends on which cores are free, not only on 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from slurmsim.bitmap import Bitmap, from_indices
 from slurmsim.core.records.allocation import Allocation, Hold
 from slurmsim.core.records.value import Value
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import InvariantError
 from slurmsim.model.node import NodeSpec
 
