@@ -7,12 +7,12 @@ running at the beginning are dispatched anew. Table 6 counts the paper's jobs; t
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import gcd, lcm
 from pathlib import Path
 
 import numpy as np
 
-from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import InputError
 from slurmsim.workload import TextColumn, Workload
 

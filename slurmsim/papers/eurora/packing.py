@@ -7,11 +7,11 @@ GPU node.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import slurmsim
-from slurmsim.data_classes import dataclass
 from slurmsim.experiments.runs import work_all
 from slurmsim.papers.eurora.goals import MODELS
 from slurmsim.report import style

@@ -5,6 +5,7 @@ on until every job has started; the paper's stopped after the last arrival and c
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from slurmsim import Trace
-from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.experiments.runs import Cell, Progress, run_all
 from slurmsim.metrics.columns import IntArray

@@ -11,6 +11,7 @@ of theirs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from math import ceil, floor
 from pathlib import Path
@@ -18,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.data_classes import dataclass
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.papers.eurora.data import EWT_S, MEMORY_KB, BatchJob, batch, read_log
 

@@ -7,6 +7,7 @@ also brought to loads of 0.85 to 0.95, and their replicates are ten windows each
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from slurmsim import Trace
-from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.experiments.names import parse_names
 from slurmsim.experiments.runs import Cell, Progress, run_all

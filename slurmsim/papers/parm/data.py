@@ -6,13 +6,13 @@ that as fewest, and a row of Table IV.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slurmsim.data_classes import dataclass
 from slurmsim.energy import TABLE
 from slurmsim.errors import ConfigError
 

@@ -1,10 +1,10 @@
 """The parts of the experiment on PARM together: what `slurmsim bench parm` prints and writes."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmsim.data_classes import dataclass
 from slurmsim.experiments.claims import list_of_claims
 from slurmsim.experiments.results import write_results
 from slurmsim.papers.parm.choices import view as parm_choices_view

@@ -9,6 +9,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count, pairwise
 from pathlib import Path
@@ -17,7 +18,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import SlurmSimError
 from slurmsim.experiments.simulation import InstanceSaver, Prepared, Recorder, RunOptions, prepare, simulate
 from slurmsim.papers.pcp20.data import LOGS, MIX_NODES, System, eurora, kit, synthetic, window

@@ -6,12 +6,12 @@ No job of either, nor of the logs, has a name; predictions from data are tried o
 Theta's have no users either.
 """
 
+from dataclasses import dataclass
 from math import gcd
 from pathlib import Path
 
 import numpy as np
 
-from slurmsim.data_classes import dataclass
 from slurmsim.papers.eurora.data import cluster, read_log, successive, workload
 from slurmsim.workload import Workload, WorkloadHeader
 from slurmsim_workloads import read_workload

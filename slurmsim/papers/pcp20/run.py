@@ -8,10 +8,10 @@ and queues beside ordinary schedulers on windows of logs.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from slurmsim.data_classes import dataclass, field
 from slurmsim.errors import ConfigError
 from slurmsim.experiments.names import parse_names
 from slurmsim.experiments.runs import Progress, work_all

@@ -8,13 +8,13 @@ load. It begins `LEAD_H` hours after them, so that the machine is not empty.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from slurmsim.data_classes import dataclass
 from slurmsim.experiments.simulation import RunOptions, prepare
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.titan.allocation import probability

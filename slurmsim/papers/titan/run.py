@@ -12,12 +12,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.experiments.names import parse_names
 from slurmsim.experiments.runs import Progress, run_all, work_all

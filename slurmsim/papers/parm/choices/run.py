@@ -4,10 +4,10 @@ How many times the fewest nodes the most nodes are decides whether noMM complete
 parallelism and its variation decide what fewer nodes cost. The grid is fixed here (docs/systems/parm.md).
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.papers.parm.data import Open

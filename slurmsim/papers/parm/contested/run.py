@@ -4,10 +4,10 @@ The paper says how many nodes a job may have; average parallelism and its variat
 the synthetic log, each its first window (docs/systems/parm.md).
 """
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmsim.data_classes import dataclass
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.papers.parm.choices.run import SHAPES
 from slurmsim.papers.parm.data import FIRST

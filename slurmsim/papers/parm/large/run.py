@@ -7,6 +7,7 @@ The grid is fixed here. Replicates of a point are its windows and seeds together
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.metrics.estimate import Estimate

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +18,6 @@ import numpy as np
 
 import slurmsim
 from slurmsim import Trace
-from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, InvariantError
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.metrics.estimate import Estimate

@@ -1,8 +1,8 @@
 """Means and standard deviations the model is fed with: time between starts, use per job."""
 
 import math
+from dataclasses import dataclass
 
-from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
 
 Pair = tuple[float, float]

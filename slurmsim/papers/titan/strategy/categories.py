@@ -1,11 +1,11 @@
 """Categories of jobs: bins of size and requested time, or exact shapes; and their moments, week by week."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slurmsim.data_classes import dataclass
 from slurmsim.papers.titan.strategy.data import HOUR_S, FloatArray, History
 
 WEEK_S = 7 * 86_400

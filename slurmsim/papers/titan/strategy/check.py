@@ -7,10 +7,10 @@ with them again, and its new best candidates are tried, until all of the best ha
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from slurmsim.data_classes import dataclass
 from slurmsim.experiments.simulation import Prepared
 from slurmsim.papers.titan.strategy.data import HOUR_S, History
 from slurmsim.papers.titan.strategy.loop import PROJECT, SampledStream, closed_loop

@@ -1,11 +1,11 @@
 """What a log tells of jobs that ran: waits, run times, nodes, requested times, in columns."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slurmsim.data_classes import dataclass
 from slurmsim.energy.profile import Profile, read_profile
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.workload import Workload

@@ -1,9 +1,10 @@
 """A project that submits jobs in a closed loop beside other jobs, simulated."""
 
+from dataclasses import dataclass, field, replace
+
 import numpy as np
 from numpy.typing import NDArray
 
-from slurmsim.data_classes import dataclass, field, replace
 from slurmsim.experiments.simulation import Job, Listener, Prepared, Simulation, new_policy
 from slurmsim.papers.titan.strategy.data import HOUR_S, FloatArray
 from slurmsim.workload import Streams, TextColumn, Workload, WorkloadHeader

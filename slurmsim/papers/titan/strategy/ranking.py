@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import ConfigError
 from slurmsim.papers.titan.allocation import Moments, normal_probability, probability
 from slurmsim.papers.titan.allocation.normal_law import all_normal_below

@@ -1,9 +1,9 @@
 """The whole search: a log read on a site's configuration, categories, ranking, checks."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError, WorkloadError
 from slurmsim.experiments.simulation import FRAME, RunOptions, prepare
 from slurmsim.papers.titan.strategy.applications import application_shapes
