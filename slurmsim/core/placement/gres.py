@@ -378,6 +378,12 @@ def all_of(table: NodeTable, idx: IntArray, wanted: Sequence[Demand] = ()) -> tu
     return tuple(sorted(found, key=itemgetter(0)))
 
 
+def has_devices(wanted: Sequence[Demand], table: NodeTable, node: int) -> bool:
+    """Return True if `node` knows some of the devices wanted one by one: by type, or by the cores beside them."""
+    names = {table.gres_kinds[demand.kinds[0]][0] for demand in wanted}
+    return any(g.name in names and bool(g.type or g.near) for g in table.specs[node].gres)
+
+
 def _has_no_files(demand: Demand, table: NodeTable | None) -> bool:
     """Return True for GRES without device files, of which each node of a job gives one as long as there are any."""
     if table is None:

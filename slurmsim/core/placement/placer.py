@@ -30,6 +30,7 @@ from slurmsim.core.placement.gres import (
     cpus_of_tasks,
     gpu_cpus,
     grant,
+    has_devices,
     offer,
     preference,
     totals,
@@ -118,7 +119,7 @@ class Placer:
         """
         short, request.tasks_short = request.tasks_short, 0
         self._asks_ever = True
-        found = self.place(request, Supposed.empty(self.table), within)
+        found = self.place(request, Supposed.empty(self.table), within, rough=True)
         request.tasks_short, self._asks_ever = short, False
         return found is not None
 
@@ -464,7 +465,9 @@ class Placer:
 
         GRES of a job or its tasks are counted over all nodes tried (gres_sched_test), and the node that completes the
         count is taken. Where that node alone has too few the job finds no place, though another one has enough
-        (gres_select_filter_select_and_set). A test of the future tries nodes that it has tried before behind others.
+        (gres_select_filter_select_and_set); so it is accepted, and waits for ever. Devices that have neither types nor
+        cores beside them are counted alone, and it starts with those the node has. A test of the future tries nodes
+        that it has tried before behind others.
         """
         counts = CountedGres(ask.gres)
         known = self.tried if later and ask.gres is not None else {}
@@ -476,10 +479,13 @@ class Placer:
             if required and int(idx[k]) not in required:
                 continue
             complete, alone = counts.add(int(idx[k]), int(cpus[k]))
-            if not (alone if self._asks_ever else complete) or cpus[k] < ask.min_cpus:
+            if not (complete or (alone and self._asks_ever)) or cpus[k] < ask.min_cpus:
                 continue
             one = slice(k, k + 1)
-            taken = self._take(request, ask, idx[one], cpus[one], weights[one], required, False)
+            # it is asked for no more GRES than it has where no test finds out that they are too few
+            trusted = not alone and (self._asks_ever or not has_devices(request.gres, self.table, int(idx[k])))
+            asked = replace(ask, gres=None) if trusted else ask
+            taken = self._take(request, asked, idx[one], cpus[one], weights[one], required, False)
             if taken is not None or not alone:
                 return taken
         return None

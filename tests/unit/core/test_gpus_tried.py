@@ -64,3 +64,57 @@ def test_a_node_that_completes_the_count_is_not_passed_over(release: str, where:
     assert (None if started is None else next(iter(_given(world, "one")))) == where
     world.until(world.now + 300)  # n1 has its GPUs back
     assert next(iter(_given(world, "one"))) == (where or "n1")
+
+
+PLAIN = """ClusterName=gpus
+SlurmctldHost=head
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+GresTypes=gpu
+NodeName=n[1-2] Sockets=1 CoresPerSocket=8 RealMemory=8000 Gres=gpu:4
+NodeName=n3 Sockets=1 CoresPerSocket=8 RealMemory=8000
+PartitionName=main Nodes=ALL Default=YES
+"""
+MORE_THAN_A_NODE_HAS = {  # what n1 and n2 gave on 22.05.8 and 24.11.5, and on 26.05.5; refused is {}
+    "-N1 --gpus=5": ({}, {"n2": 4}),
+    "-N1 --gpus=8": ({}, {"n2": 4}),
+    "-N1 --gpus=9": ({}, {}),
+    "-N2 --gpus=9": ({}, {}),
+    "--gpus=9": ({}, {}),
+    "-N1-2 --gpus=5": ({"n1": 4, "n2": 1}, {"n1": 4, "n2": 1}),
+    "-N1 -n2 --gpus=5": ({}, {"n2": 4}),
+    "-n1 -N1 --gpus=5": ({}, {"n2": 4}),
+    "-n2 --gpus=5": ({"n1": 4, "n2": 1}, {"n1": 4, "n2": 1}),
+    "-w n1 --gpus=5": ({"n1": 4, "n2": 1}, {"n1": 4, "n2": 1}),
+    "-w n1 -N1 --gpus=5": ({}, {}),
+    "-N1 --gpus-per-node=5": ({}, {}),
+    "-N1 -n5 --gpus-per-task=1": ({}, {}),
+    "-N1 --gpus=5 --cpus-per-gpu=1": ({}, {}),
+    "-N1 -n1 --gpus-per-task=5": ({}, {}),
+    "-N1 --exclusive --gpus=5": ({}, {"n2": 4}),
+    "-x n2 --gpus=5": ({}, {}),
+    "-N1 --ntasks-per-node=1 --gpus=5": ({}, {"n2": 4}),
+    "-N1 --ntasks-per-gpu=1 --gpus=5": ({}, {}),
+}
+
+
+@pytest.mark.parametrize("release", ["22.05", "24.11", "26.05"])
+@pytest.mark.parametrize("asked", MORE_THAN_A_NODE_HAS)
+def test_more_gpus_than_a_node_has(asked: str, release: str) -> None:
+    world = World(PLAIN, gres="NodeName=n[1-2] Name=gpu File=/dev/tty[0-3]", release=release)
+    world.sbatch(f"-J one -t 20 {asked}", run=1000)
+    world.until(10)
+    given = MORE_THAN_A_NODE_HAS[asked][release == "26.05"]
+    assert ("one" in world.refused) == (not given)
+    if given:
+        alloc = world["one"].alloc
+        assert alloc is not None
+        assert dict(zip(["n1", "n2"][2 - alloc.n_nodes :], dict(alloc.gres)[0].tolist(), strict=True)) == given
+
+
+def test_one_node_with_too_few_devices_that_are_told_apart_is_waited_for() -> None:
+    """26.05.5 accepts the job, and never starts it; of devices with neither types nor Cores it got those there were."""
+    world = World(PLAIN.replace("gpu:4", "gpu:a:4"), gres="Name=gpu Type=a File=/dev/tty[0-3]", release="26.05")
+    world.sbatch("-J one -t 20 -N1 --gpus=5", run=1000)
+    world.until(100)
+    assert ("one" in world.refused, world.start("one"), world.reason("one")) == (False, None, "Resources")
