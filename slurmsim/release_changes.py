@@ -241,6 +241,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "default_qos_is_an_error": Change(
         "23.11", "sacctmgr", "A default QOS that may not be used is an error of the request; it was only told.", REFUSED
     ),
+    "accounts_above_hidden": Change(
+        "24.11", "sacctmgr", "`show association` with PrivateData=users leaves out accounts above those a user sees."
+    ),
     "coordinators_once": Change(
         "24.11", "sacctmgr", "Who coordinates an account and one above it is shown once; it was twice."
     ),

@@ -233,8 +233,9 @@ _ROWS: tuple[Option, ...] = (
                kind="count"),
     *_harmless("about accounting records", "JobCompPassScript", since="25.11"),
     *_harmless("about accounting records", "TrackWCKey", kind="flag"),
-    *_harmless("about users and security", "AuthAltParameters AuthAltTypes AuthInfo AuthType CredType PrivateData "
+    *_harmless("about users and security", "AuthAltParameters AuthAltTypes AuthInfo AuthType CredType "
                "SlurmUser SlurmdUser JobCredentialPrivateKey JobCredentialPublicCertificate"),
+    *_harmless("live clusters hide what it says; it decides no schedule", "PrivateData"),
     *_harmless("about users and security", "TLSParameters TLSType HashPlugin", since="24.05"),
     *_harmless("about users and security", "CertmgrParameters CertmgrType", since="24.11"),
     *_harmless("about users and security", "CertgenParameters CertgenType", since="25.05"),

@@ -19,7 +19,9 @@ goes by; `noscron` and `cronx` the same without `enable` and with `explicit_scan
 time to die, `killlooks` is how often slurmd looks whether they have. `dumpload` is about sacctmgr's dump and load (its
 files are named without folders here), `qosdump` about QOS in them. `tasks` is how many CPUs of a node tasks of several
 CPUs get, and which. `blocks` is which nodes jobs get under topology/block, in segments and without, `rings` under
-topology/ring, `topologies` in partitions with a topology each, and how those are shown.
+topology/ring, `topologies` in partitions with a topology each, and how those are shown; `exclusivetopo` what jobs keep
+from others. `private`, `privateacts` and `privateusage` are what a user, a coordinator, an operator and root see and do
+with every word of PrivateData.
 """
 
 from __future__ import annotations
@@ -112,8 +114,17 @@ DIFFER: dict[str, set[int]] = {
     # the order of what srun and slurmstepd say (23), and a script whose answer to TERM is still on its way (31)
     "killwait-22.05": {6, 8, 10, 15, 23, 35, 44}, "killwait-24.11": {8, 23, 31, 35, 44},
     "killwait-26.05": {8, 23, 35, 44}, "killlooks-22.05": set(), "blocks-24.11": set(), "blocks-26.05": set(),
+    # transactions of sacctmgr before the cluster began, and the length of slurmdbd's statistics
+    "private-22.05": {174, 175, 176, 177, 237}, "private-24.11": {174, 175, 176, 177, 237},
+    "private-26.05": {174, 175, 176, 177, 234, 235, 236, 237, 242},  # also that the connection is given up
+    # the exit code of scancel --ctld, the job that is just over (29), sinfo --json (52, 53), listpids
+    "privateacts-22.05": {52, 53, 68, 69}, "privateacts-24.11": {16, 29, 68, 69}, "privateacts-26.05": {16, 68, 69},
+    # nodes of jobs of one second (95 to 98), and the order in which they end
+    "privateusage-22.05": {106}, "privateusage-24.11": {106}, "privateusage-26.05": {95, 96, 97, 98, 106},
     # nodes that move to other units of a topology, which is refused
-    "topologies-26.05": {22, 64, 65, 66, 67, 68, 71, 73}, "rings-26.05": set(),
+    "topologies-26.05": {64, 65, 66, 67, 68, 71, 73}, "rings-26.05": set(),
+    # blocks of which another job of their own has just ended (17)
+    "exclusivetopo-26.05": {17},
 }  # fmt: skip
 QUICK = ("hetplans-22.05", "limits-22.05", "reservations-24.11", "answers-26.05")
 

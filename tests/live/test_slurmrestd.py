@@ -277,3 +277,32 @@ def test_other_files_are_told_to_a_request_that_knew_the_old_ones(tmp_path: Path
         assert whole["slurm_conf"]["ClusterName"] and whole["warnings"] == []
         nothing = asked(made.folder, {"update_time": "4102444800"})
         assert "slurm_conf" not in nothing and len(nothing["warnings"]) == 1
+
+
+def test_private_data_holds_for_the_user_of_a_token(tmp_path: Path) -> None:
+    """What a user does not see by commands no request tells, either."""
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("ClusterName=c\nSlurmctldHost=h\nNodeName=n[1-2] CPUs=4\nPartitionName=p Nodes=ALL Default=YES\n"
+                    "PrivateData=jobs,nodes,partitions\n")  # fmt: skip
+    users = {"alice": 2001, "bob": 2002}
+    with slurmsim.cluster(conf=conf, frozen=True, jobs="simulate", slurm_version="26.05", users=users) as made:
+        for user in users:
+            assert made.run(["sbatch", "--wrap", "sleep 60"], user=user).returncode == 0
+        service = make_service(str(made.folder))
+
+        def told(path: str, user: str) -> tuple[int, Any]:
+            done = made.run(["scontrol", "token", f"username={user}"])
+            token = done.stdout.strip().removeprefix("SLURM_JWT=")
+            answer = service.answer(Request("GET", f"/slurm/v0.0.45/{path}", headers={
+                "x-slurm-user-name": user, "x-slurm-user-token": token,
+            }))  # fmt: skip
+            return answer.status, json.loads(answer.body)
+
+        assert [job["user_name"] for job in told("jobs/", "alice")[1]["jobs"]] == ["alice"]
+        assert len(told("jobs/", "root")[1]["jobs"]) == 2
+        for path in ("job/2", "nodes/", "partitions/"):
+            status, document = told(path, "alice")
+            assert status != 200 and document["errors"], path
+            assert not document.get(path.partition("/")[0]), path
+        assert len(told("nodes/", "root")[1]["nodes"]) == 2
+        service.close()

@@ -100,7 +100,8 @@ class Session:
             text = error.text
             self.io.error(f"sacctmgr: error: {NO_PRIVILEGE if text == DENIED and kind == 'wckey' else text}")
             if text == DENIED:
-                self.io.error(f" Error with request: {text}")
+                whole = kind in ("account", "reservation")
+                self.io.error(" Problem with query." if whole else f" Error with request: {text}")
             raise Stop(1) from None
         return found
 

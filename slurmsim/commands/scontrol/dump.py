@@ -12,7 +12,7 @@ from slurmsim.commands.json.versions import number
 from slurmsim.commands.scontrol.session import Session
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Stop
-from slurmsim.protocol import Refusal
+from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     Shown = tuple[Record, list[Any]]
 _NONE_TEXT = "No nodes to dump"
+_LOADED = {"nodes": "slurm_load_node error", "partitions": "slurm_load_partitions error"}
 ANYWAY = frozenset({"assoc_mgr", "cache", "topology", "hostnames", "hostlist", "hostlistsorted"})
 """Entities that are shown as text whatever was asked for."""
 
@@ -34,7 +35,7 @@ def show(session: Session, entity: str, value: str | None, words: Sequence[str])
     if make is None:
         session.refuse(f"show {entity} with --{session.dump} is not modelled")
         raise Stop(1)
-    _write(session, words, lambda dump: make(session, value, dump.version))
+    _write(session, words, lambda dump: make(session, value, dump.version), entity)
 
 
 def ping(session: Session, words: Sequence[str]) -> None:
@@ -48,7 +49,7 @@ def ping(session: Session, words: Sequence[str]) -> None:
     _write(session, words, asked)
 
 
-def _write(session: Session, words: Sequence[str], make: Callable[[Dump], Shown]) -> None:
+def _write(session: Session, words: Sequence[str], make: Callable[[Dump], Shown], entity: str = "") -> None:
     whole = since(session.release, "meta_tells_whole_command")
     try:
         dump = Dump(session.io, session.release, session.dump, session.parser,
@@ -58,7 +59,8 @@ def _write(session: Session, words: Sequence[str], make: Callable[[Dump], Shown]
         dump.write(*make(dump))
     except FAILED_CALLS as error:
         session.code = 1
-        session.io.error(f"scontrol: error: {text_of(error)}")
+        denied = _LOADED.get(entity) if text_of(error) == DENIED else None
+        session.io.error(f"{denied or 'scontrol: error'}: {text_of(error)}")
 
 
 def _jobs(session: Session, value: str | None, version: int) -> Shown:

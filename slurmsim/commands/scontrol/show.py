@@ -182,9 +182,13 @@ def _nodes(session: Session, value: str | None, words: Words) -> None:
 
     try:
         rows = session.load("nodes", [row.name for row in NODE if row.shown], show_all=session.all)
-        partitions = session.load("partitions", ["name", "node_names"], show_all=session.all)
     except FAILED_CALLS as error:
         _loud(session, "slurm_load_node error", text_of(error))
+        return
+    try:
+        partitions = session.load("partitions", ["name", "node_names"], show_all=session.all)
+    except FAILED_CALLS as error:
+        _loud(session, "slurm_load_partitions error", text_of(error))
         return
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     _say_update(session, dates, len(rows))

@@ -239,6 +239,12 @@ class _Table:
         elif "a" not in self.given:
             rows = [row for row in rows if row["step_id"] not in SPECIAL_STEPS][:1]
         for row in rows:
+            if found.get("measuring_denied"):
+                refused, step = "Invalid user id", f"StepId={row['job_id']}.{row['step_id']}"
+                self.io.error("sstat: error: slurm_job_step_stat: there was an error with the request to "
+                              f"{row['nodes']} rc = {refused}")  # fmt: skip
+                self.io.error(f"sstat: error: problem getting step_layout for {step}: {refused}")
+                continue
             self._line([self._value(name, row) for name, _ in self.fields])
 
     def _value(self, name: str, row: dict[str, Any]) -> str:

@@ -202,6 +202,8 @@ def _print_jobs(asked: Asked, wanted: Wanted, io: Io) -> int:
     if not asked.no_header:
         io.out(print_fields.header(layout) + "\n")
     _old_gres_letter(letters, io)
+    if answer.get("partitions_denied") and not asked.only_state:
+        io.error("slurm_load_partitions: Access/permission denied")
     try:
         table = _job_rows(answer, asked, wanted, tiers, length)
         order = sort_jobs(table, letters, show)
@@ -260,7 +262,10 @@ def _load_jobs(asked: Asked, wanted: Wanted, fields: set[str], io: Io) -> dict[s
 def _partition_tiers(asked: Asked, io: Io) -> dict[str, int]:
     if not asked.priority:
         return {}
-    columns = io.client.call("partitions", fields=["name", "priority_tier"], show_all=True)["columns"]
+    try:
+        columns = io.client.call("partitions", fields=["name", "priority_tier"], show_all=True)["columns"]
+    except Refusal:  # said of every list of jobs
+        return {}
     return dict(zip(columns["name"], columns["priority_tier"], strict=True))
 
 

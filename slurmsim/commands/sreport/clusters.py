@@ -163,7 +163,7 @@ def _wckeys(report: Report, found: Mapping[str, Any]) -> list[Any]:
 def top_usage(report: Report, words: list[str]) -> None:
     """Report the users who used most, each account of theirs by itself unless they are grouped."""
     conditions.read(report, "user", words)
-    found = report.ask("associations")
+    found = report.ask("associations", by_user=True)
     columns = _columns(report, "Cl,L,Pr,A,", kind="user", short=True)
     mine = [one for one in found["associations"]
             if one[1] and _meant(report, one, found["associations"], below=False)]  # fmt: skip

@@ -8,6 +8,7 @@ from slurmsim.commands.sreport import conditions
 from slurmsim.commands.sreport.columns import chosen
 from slurmsim.commands.sreport.report import TIMES
 from slurmsim.commands.text.clock_text import long_clock
+from slurmsim.protocol import DENIED, Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,13 @@ if TYPE_CHECKING:
 def utilization(report: Report, words: list[str]) -> None:
     """Report the use of each TRES of each reservation, a line each."""
     conditions.read(report, "reservation", words)
-    found = report.ask("reservations")
+    try:
+        found = report.ask("reservations")
+    except Refusal as error:
+        if error.text != DENIED:
+            raise
+        report.wrong(f"sreport: error: {error.text}\n Problem with reservation query.")
+        return
     unit = TIMES[report.time]
     report.title(
         "Reservation Utilization", f"Usage reported in {'' if report.time == 'percent' else 'TRES '}{unit}",

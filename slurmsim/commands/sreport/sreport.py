@@ -86,7 +86,7 @@ def _begin(report: Report) -> list[str]:
     """Return the names of all TRES, having learnt what time it is. Raises Refusal, Unreachable."""
     client = report.io.client
     report.now = int(client.call("ping")["now"])
-    return list(client.call("usage", start=report.now, end=report.now, kind="reservations")["tres"])
+    return list(client.call("usage", start=report.now, end=report.now, kind="cluster")["tres"])
 
 
 def _read(argv: list[str], report: Report) -> list[str]:

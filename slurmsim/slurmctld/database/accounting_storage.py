@@ -18,12 +18,13 @@ from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
+from slurmsim.slurmctld.base.private_data import hides, own_or_coordinated
 from slurmsim.slurmctld.base.step import NAMES, Step
 from slurmsim.slurmctld.database import job_changes
 from slurmsim.slurmctld.database.accounting_records import derived_told, exit_code, failed_node, record_of, step_row
 from slurmsim.slurmctld.database.behind import as_of
 from slurmsim.slurmctld.database.cluster_history import ClusterHistory
-from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, has_sluids, nodes_of, sql, words
+from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, has_sluids, nodes_of, sql
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.fields import sharing
 from slurmsim.slurmctld.fields.every_job import shown_of
@@ -181,14 +182,14 @@ class Storage:
         """
         if not self.enabled:
             raise Refusal(DISABLED)
-        own_only = "jobs" in words(self.cluster.spec.options.get("PrivateData")) or bool(cond.get("script"))
+        scripts = bool(cond.get("script")) and not self.cluster.database.is_operator(person)
         wanted = conditions(cond)
         late = cond.get("late")
         # seen `late` a row has older values: only what never changes may narrow the search
         narrowed = sql(cond if not late else {name: cond[name] for name in _LASTING if name in cond})
-        if own_only and not self.cluster.database.is_operator(person):
-            wanted.append(lambda r: r.uid == person.uid)
-            narrowed.add("id_user = ?", person.uid)
+        if scripts or hides(self.cluster, "jobs", person):
+            sees = own_or_coordinated(self.cluster, person)
+            wanted.append(lambda r: sees(r.uid, r.account))
         rows: list[JobRecord] = []
         last: int | None = None
         told: int | None = None

@@ -16,6 +16,7 @@ from slurmsim.config.findings import Place
 from slurmsim.errors import ConfigError, SlurmSimError
 from slurmsim.protocol import DENIED, NO_DEFAULT_QOS, SUPER_USER, Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.account_tree import above, coordinates
 from slurmsim.slurmctld.base.association_database import AccountFacts, Database, UserFacts
 from slurmsim.slurmctld.database import association_records as records
 from slurmsim.slurmctld.database.inheritors import inheritors
@@ -108,7 +109,7 @@ class Change(ABC):
                 facts = self.accounts.get(at[0])
                 if facts is not None and self.person.name in facts.coordinators:
                     break
-                at = records.above(self.db, at) if at in self.db.draft.associations else None
+                at = above(self.db, at) if at in self.db.draft.associations else None
             else:
                 at = None
             if at is None:
@@ -464,7 +465,7 @@ class Change(ABC):
 
     def delete_coordinator(self, arguments: Mapping[str, Any]) -> list[str]:
         users, accounts = arguments.get("users") or [], arguments.get("accounts") or []
-        mine = [name for name in self.accounts if records.coordinates(self.db, self.person.name, name)]
+        mine = [name for name in self.accounts if coordinates(self.db, self.person.name, name)]
         if not mine:
             self.need_operator()
         found = []

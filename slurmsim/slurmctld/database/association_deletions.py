@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.config.accounting.draft import ROOT, ROOT_USER, Item, Key
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.database import association_records as records
+from slurmsim.slurmctld.base.account_tree import coordinates
 from slurmsim.slurmctld.database import record_puts
 from slurmsim.slurmctld.database.association_changes import DEFAULT_ACCOUNT, HERE, JOBS_ACTIVE, Action, Answer, Change
 
@@ -98,7 +98,7 @@ class AnyChange(Change):
             return keys
         if kind == "account" or not any(self.person.name in facts.coordinators for facts in self.accounts.values()):
             raise Refusal(DENIED, 2002)
-        return [key for key in keys if records.coordinates(self.db, self.person.name, key[0])]
+        return [key for key in keys if coordinates(self.db, self.person.name, key[0])]
 
     def _deleted_text(self, key: Key) -> str:
         account, user, partition = key

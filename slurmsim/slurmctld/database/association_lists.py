@@ -9,8 +9,8 @@ from slurmsim.config.accounting.draft import ROOT
 from slurmsim.hostlist import compress
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.private_data import ACCESS_DENIED, hides, looks_after, refuse, visible_associations
 from slurmsim.slurmctld.database import association_records as records
-from slurmsim.slurmctld.database.record_query import words
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -29,18 +29,26 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
     return {"now": cluster.now, "cluster": db.cluster, "records": records_of(cluster, arguments, person)}
 
 
-def _private(cluster: LiveCluster, word: str, person: Person) -> bool:
-    return word in words(cluster.spec.options.get("PrivateData")) and not cluster.database.is_operator(person)
-
-
 def _associations(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     db = cluster.database
     spans = records.spans(db)
     own = bool(arguments.get("own"))
     found = [records.association(db, key, spans[key], own=own) for key in records.in_order(db)]
-    if _private(cluster, "users", person):
-        found = [record for record in found if record["user"] == person.name]
+    if hides(cluster, "users", person):
+        keys = visible_associations(cluster, person)
+        found = [one for one in found if (one["account"], one["user"] or "", one["partition"] or "") in keys]
     return found
+
+
+def _accounts(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
+    """Return all accounts, or those that the user coordinates. Raises Refusal for users who coordinate none."""
+    db = cluster.database
+    names = sorted(db.accounts)
+    if hides(cluster, "accounts", person):
+        names = [name for name in names if looks_after(cluster, person, name)]
+        if not names:
+            raise Refusal(DENIED, ACCESS_DENIED)
+    return [records.account(db, name) for name in names]
 
 
 def _cluster(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
@@ -102,13 +110,14 @@ def _tres(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) ->
 def _users(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     db = cluster.database
     found = [records.user(db, name) for name in sorted(db.users)]
-    if _private(cluster, "users", person):
+    if hides(cluster, "users", person):
         found = [record for record in found if record["user"] == person.name]
     return found
 
 
 def _events(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
-    """Return the cluster's own beginning, and when nodes were down or drained."""
+    """Return the cluster's own beginning, and when nodes were down or drained. Raises Refusal where they are hidden."""
+    refuse(cluster, "events", person)
     name, tres = cluster.database.cluster, cluster_tres(cluster)
     found: list[Answer] = [
         {"cluster": name, "node": None, "start": cluster.database.created, "end": 0, "state": None,
@@ -133,6 +142,7 @@ def _transactions(cluster: LiveCluster, arguments: Mapping[str, Any], person: Pe
 def _reservations(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS, reserved_tres
 
+    refuse(cluster, "reservations", person)
     found = []
     for r in sorted(cluster.controller.state.reserved.all, key=lambda r: (r.start, r.name)):
         found.append({
@@ -162,7 +172,7 @@ def _wckeys(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) 
 
 _LISTS: dict[str, Callable[[LiveCluster, Mapping[str, Any], Person], list[Answer]]] = {
     "association": _associations, "cluster": _cluster, "tres": _tres, "user": _users, "event": _events,
-    "account": lambda c, a, p: [records.account(c.database, name) for name in sorted(c.database.accounts)],
+    "account": _accounts,
     "qos": lambda c, a, p: [
         records.qos(c.database, name) for name, _ in sorted(c.database.qos_ids.items(), key=lambda pair: pair[1])
     ],

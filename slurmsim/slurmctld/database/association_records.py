@@ -9,6 +9,7 @@ from slurmsim.config.accounting.draft import NO_QOS, ROOT, Draft, Item, Key
 from slurmsim.config.accounting.fields import target
 from slurmsim.model.accounting import PARENT_SHARES
 from slurmsim.records.accounting import ASSOCIATION, QOS
+from slurmsim.slurmctld.base.account_tree import above, coordinators_above
 from slurmsim.tres import parse_tres
 
 if TYPE_CHECKING:
@@ -22,15 +23,6 @@ _EMPTY: dict[str, Callable[..., Any]] = {
     "tres": dict, "names": list, "flags": list, "seconds": int, "priority": int, "modes": str,
 }  # fmt: skip
 """Kind of a setting of a QOS -> what is told where it is not set; None of others."""
-
-
-def above(db: Database, key: Key, draft: Draft | None = None) -> Key | None:
-    """Return the account an association is in, as in a `draft` of changes, if one is given."""
-    if key == ROOT:
-        return None
-    if key[1]:
-        return key[0], "", ""
-    return str((draft or db.draft).associations[key].values.get("parent") or "root"), "", ""
 
 
 def _children(db: Database, keys: Iterable[Key]) -> dict[Key, list[Key]]:
@@ -199,23 +191,6 @@ def user(db: Database, name: str) -> Record:
         "admin_level": facts.admin_level, "default_wckey": facts.default_wckey or None, "coordinates": coordinates,
         "coordinates_below": below,
     }  # fmt: skip
-
-
-def coordinates(db: Database, name: str, account: str) -> bool:
-    """Return True if user `name` looks after `account`, or one that it is in."""
-    facts = db.accounts.get(account)
-    return facts is not None and (name in facts.coordinators or name in coordinators_above(db, account))
-
-
-def coordinators_above(db: Database, name: str) -> list[str]:
-    """Who looks after an account because of those it is in."""
-    found: set[str] = set()
-    at = above(db, (name, "", "")) if (name, "", "") in db.draft.associations else None
-    while at is not None:
-        facts = db.accounts.get(at[0])
-        found |= set(facts.coordinators if facts is not None else ())
-        at = above(db, at)
-    return sorted(found)
 
 
 def account(db: Database, name: str) -> Record:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.json_text import loads
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.private_data import job_filter
 from slurmsim.slurmctld.fields.job_fields import FIELDS
 
 if TYPE_CHECKING:
@@ -24,11 +25,12 @@ SHOWN = (
     "std_err", "comment",
 )  # fmt: skip
 """What is told of jobs that slurmctld has forgotten; of others every field of a job."""
+OWNER = ("user_id", "account")
 _PLACES = {name: k for k, name in enumerate(SHOWN)}
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
-    return {"every_job": lambda arguments, person: every_job(cluster, arguments)}
+    return {"every_job": lambda arguments, person: every_job(cluster, arguments, person)}
 
 
 def shown_of(cluster: LiveCluster, live: LiveJob) -> list[Any]:
@@ -37,8 +39,8 @@ def shown_of(cluster: LiveCluster, live: LiveJob) -> list[Any]:
     return [FIELDS[name](row, cluster) for name in SHOWN]
 
 
-def every_job(cluster: LiveCluster, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Columns of all jobs in order of submission; with ``job_id`` of that one, or of that array's tasks.
+def every_job(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
+    """Columns of all jobs that the user sees, in order of submission; ``job_id``: of that one, or of an array's tasks.
 
     ``most`` limits the rows of an answer; ``further`` is what to ask ``after`` then, None where nothing is left.
     ``newest`` leaves out all but the last so many places of the job table.
@@ -49,7 +51,9 @@ def every_job(cluster: LiveCluster, arguments: dict[str, Any]) -> dict[str, Any]
         after = max(after, cluster.job_table.place - int(arguments["newest"]) - 1)
     wanted = None if arguments.get("job_id") is None else int(arguments["job_id"])
     most = None if arguments.get("most") is None else max(1, int(arguments["most"]))
-    found = _rows(cluster, fields, after, wanted)
+    sees = job_filter(cluster, person)
+    found = _rows(cluster, [*fields, *OWNER], after, wanted)
+    found = ((place, values) for place, values in found if sees is None or sees(*values[len(fields) :]))
     rows = list(found if most is None else islice(found, most))
     further = rows[-1][0] if most is not None and len(rows) == most else None
     columns = {name: [values[k] for _, values in rows] for k, name in enumerate(fields)}

@@ -9,6 +9,7 @@ from slurmsim.core.records.reservation import Reservation
 from slurmsim.core.reservations.book import LOOK_S
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import task_ranges
+from slurmsim.slurmctld.base.private_data import hides
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -53,8 +54,7 @@ def _cores(r: Reservation, cluster: LiveCluster) -> dict[int, int]:
 
 def is_visible(r: Reservation, cluster: LiveCluster, person: Person) -> bool:
     """Return True if `person` sees it: with PrivateData=reservations only who may use it, and operators."""
-    private = str(cluster.spec.options.get("PrivateData") or "").lower().split(",")
-    if "reservations" not in private or cluster.database.is_operator(person):
+    if not hides(cluster, "reservations", person):
         return True
     return may_use(r, cluster, person)
 

@@ -19,6 +19,7 @@ from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.private_data import ACCESS_DENIED, job_filter, may_measure, sees_job
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH, EXTERN, NO_STATUS, WAITED, Step
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
@@ -57,12 +58,12 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
     return {
         "step_create": lambda a, person: create(cluster, a["step"], person, wait=bool(a.get("wait"))),
         "step_end": lambda arguments, person: end(cluster, arguments, person),
-        "step_layout": lambda arguments, person: layout(cluster, arguments),
+        "step_layout": lambda arguments, person: layout(cluster, arguments, person),
         "step_begun": lambda arguments, person: begun(cluster, arguments, person),
         "steps_drained": lambda arguments, person: async_steps.drained_since(
             one(cluster, arguments["job_id"]), arguments
         ),
-        "steps": lambda arguments, person: listed(cluster, arguments),
+        "steps": lambda arguments, person: listed(cluster, arguments, person),
     }
 
 
@@ -418,9 +419,13 @@ def post(cluster: LiveCluster, live: LiveJob, message: dict[str, Any]) -> None:
     cluster.changed(live)
 
 
-def layout(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def layout(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """Nodes and tasks of one running step. Raises Refusal."""
     live = one(cluster, arguments["job_id"])
+    if not sees_job(cluster, person, live):
+        raise Refusal(DENIED, ACCESS_DENIED)
+    if live.over:
+        raise Refusal(ALREADY_DONE, 2021)
     for step in live.running_steps:
         if step.number == int(arguments["step_id"]):
             names = cluster.controller.state.table.names
@@ -523,7 +528,7 @@ FIELDS: dict[str, Callable[[LiveCluster, LiveJob, Step], Any]] = {
 """Field of job_step_info_t -> its value."""
 
 
-def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def listed(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """Columns of the asked fields of all running steps, also of jobs that take time to end.
 
     With ``job_id`` (and ``step_id``) those of one job.
@@ -535,7 +540,10 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
         jobs = cluster.job_table.find(str(arguments["job_id"]))
         if not jobs:
             raise Refusal(INVALID_JOB, 2017)
+    sees = job_filter(cluster, person)
     jobs = sorted(jobs, key=lambda live: live.order)
+    if sees is not None:
+        jobs = [live for live in jobs if sees(live.person.uid, live.core.account)]
     pairs = [(live, step) for live in jobs for step in live.running_steps]
     if arguments.get("step_id") is not None:
         pairs = [(live, step) for live, step in pairs if step.number == int(arguments["step_id"])]
@@ -543,4 +551,7 @@ def listed(cluster: LiveCluster, arguments: Mapping[str, Any]) -> dict[str, Any]
     for name in arguments["fields"]:
         get = FIELDS.get(name)
         columns[name] = [None if get is None else get(cluster, live, step) for live, step in pairs]
-    return {"now": cluster.now, "n": len(pairs), "columns": columns}
+    answer = {"now": cluster.now, "n": len(pairs), "columns": columns}
+    if any(not may_measure(cluster, person, live) for live, _ in pairs):
+        answer["measuring_denied"] = True
+    return answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from slurmsim.slurmctld.database.association_records import coordinates
+from slurmsim.slurmctld.base.account_tree import coordinates
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster

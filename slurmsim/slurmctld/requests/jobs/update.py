@@ -26,8 +26,8 @@ from slurmsim.gpu_bindings import are_bindings, are_frequencies
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.records.job import CARRIED
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.account_tree import coordinates
 from slurmsim.slurmctld.base.submit_request import INFINITE, names_of
-from slurmsim.slurmctld.database.association_records import coordinates
 from slurmsim.slurmctld.requests.jobs.change import (
     ALL_NODES,
     BAD_NODE_COUNT,

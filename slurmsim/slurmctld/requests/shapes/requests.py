@@ -147,7 +147,7 @@ def settable(rows: Iterable[Field], kinds: Mapping[str, Shape] = _OF_KINDS, need
     return Fields({row.name: kinds[row.kind] for row in rows if row.update}, frozenset({needed}))
 
 
-_PARTITION = Fields({**settable(PARTITION).known, "exclusive": OneOf(("NO", "NODE", "USER"))})
+_PARTITION = Fields({**settable(PARTITION).known, "exclusive": OneOf(("NO", "NODE", "USER", "TOPO"))})
 _RESERVATION = Fields({**settable(RESERVATION).known, "duration_sign": OneOf(("+", "-")), "purge_comp": NUMBER})
 _KINDS = ("association", "cluster", "tres", "user", "event", "account", "qos", "transaction", "reservation", "problem",
           "wckey")  # fmt: skip
@@ -283,7 +283,8 @@ REQUESTS: dict[str, Shape] = {
     "resource_check": _RESOURCE_CHANGE,
     "resources": _fields(cond=_RESOURCE_COND),
     "qos_ids": _NONE,
-    "usage": _fields("start", "end", start=TIME, end=TIME, kind=OneOf(USAGES), cond=_JOB_COND),
+    "usage": _fields("start", "end", start=TIME, end=TIME, kind=OneOf(USAGES), cond=_JOB_COND,
+                     by_user=FLAG),
     # the daemon itself
     "clock": Tagged("action", {
         "show": _NONE, "freeze": _NONE, "fast": _NONE, "rate": _fields("rate", rate=Real(-1e300, 1e300)),

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.accounting.fairshare import ShareTree
 from slurmsim.slurmctld.base.live_job import LiveJob
+from slurmsim.slurmctld.base.private_data import association_filter, hides
 from slurmsim.slurmctld.database import association_records as records
 from slurmsim.slurmctld.database.association_lists import counted_gres
-from slurmsim.slurmctld.database.record_query import words
 from slurmsim.slurmctld.fields.job_fields import billed
 from slurmsim.slurmctld.requests.show.priority_info import folded, share_of
 from slurmsim.states import JobState
@@ -112,11 +112,12 @@ def assoc_mgr(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     answer: Answer = {"users": [], "assoc": [], "qos": []}
     if not db.exists:
         return answer
-    private = set() if db.is_operator(person) else words(cluster.spec.options.get("PrivateData"))
+    sees = association_filter(cluster, person) if hides(cluster, "usage", person) else None
+    private = hides(cluster, "users", person)
     if "users" in flags:
         answer["users"] = [
             {**records.user(db, name), "uid": cluster.people.by_name(name).uid} for name in sorted(db.users)
-            if (users is None or name.lower() in users) and ("users" not in private or name == person.name)
+            if (users is None or name.lower() in users) and (not private or name == person.name)
         ]  # fmt: skip
     counts = _Counts(cluster)
     if "assoc" in flags:
@@ -124,7 +125,7 @@ def assoc_mgr(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
             row for row in _associations(cluster, counts)
             if (users is None or not row["user"] or row["user"].lower() in users)
             and (accounts is None or row["account"].lower() in accounts)
-            and ("usage" not in private or row["user"] == person.name)
+            and (sees is None or sees(row["account"], row["user"]))
         ]  # fmt: skip
     if "qos" in flags:
         answer["qos"] = _qos_records(cluster, counts, arguments.get("qos"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.slurmctld.base.private_data import refuse
 from slurmsim.states import JobState, Reason, is_held
 
 if TYPE_CHECKING:
@@ -21,7 +22,13 @@ _LOOKED_AT = (Reason.RESOURCES, Reason.PRIORITY)
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Arguments]]:
     """Return the request by name."""
-    return {"job_counts": lambda arguments, person: count(cluster)}
+    return {"job_counts": lambda arguments, person: _counted(cluster, person)}
+
+
+def _counted(cluster: LiveCluster, person: Person) -> Arguments:
+    """Return `count`, which tells of all users' jobs. Raises Refusal where those are hidden."""
+    refuse(cluster, "jobs", person)
+    return count(cluster)
 
 
 def count(cluster: LiveCluster) -> Arguments:

@@ -12,8 +12,8 @@ from slurmsim import sluid
 from slurmsim.core.accounting.fairshare import Classic, FairTree
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.model.accounting import PARENT_SHARES
+from slurmsim.slurmctld.base.private_data import association_filter, hides, job_filter
 from slurmsim.slurmctld.database.account_tree import TRES_ORDER, hierarchical
-from slurmsim.slurmctld.database.record_query import words
 from slurmsim.slurmctld.fields.job_fields import billed, eligible_behind
 from slurmsim.states import JobState, Reason
 
@@ -50,7 +50,7 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
         return answer
     answer["weights"] = {name: int(option(_CONFIGURED[name]) or 0) for name in _WEIGHTS}
     answer["tres_weights"] = cluster.spec.options.get("PriorityWeightTRES") or None
-    own_only = "jobs" in words(cluster.spec.options.get("PrivateData")) and not cluster.database.is_operator(person)
+    sees = job_filter(cluster, person)
     calculated = controller.recalculation.last_run(cluster.now)  # shown as of then
     for row in cluster.job_table.rows():
         live = row.job
@@ -60,7 +60,9 @@ def factors(cluster: LiveCluster, person: Person) -> Answer:
             continue
         began = core.begin if core.reason in _LOOKED_AT_NO_FURTHER else None
         since = core.submit_time if plugin.accrue_always else core.eligible_time or eligible_behind(row) or began
-        if not since or since > cluster.now or core.priority == 0 or (own_only and live.person.uid != person.uid):
+        if not since or since > cluster.now or core.priority == 0:
+            continue
+        if sees is not None and not sees(live.person.uid, core.account):
             continue
         known = max(calculated, min(since, cluster.now))
         for at, partition in enumerate(core.partitions):
@@ -109,7 +111,7 @@ def shares(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
     if tree is None:
         return answer
     users, accounts = (folded(arguments.get(key)) for key in ("users", "accounts"))
-    own_only = "usage" in words(cluster.spec.options.get("PrivateData")) and not cluster.database.is_operator(person)
+    sees = association_filter(cluster, person) if hides(cluster, "usage", person) else None
     owed = _owed(cluster, tree)
     names = [*TRES_ORDER, *(n for n in controller.state.billing.names if n not in TRES_ORDER)]
     answer["tres"] = names
@@ -119,7 +121,7 @@ def shares(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
             continue
         if accounts is not None and spec.account.lower() not in accounts:
             continue
-        if own_only and spec.user != person.name:
+        if sees is not None and not sees(spec.account, spec.user):
             continue
         answer["rows"].append(_share(cluster, branch, owed, names))
     return answer

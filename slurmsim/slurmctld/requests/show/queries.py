@@ -13,6 +13,7 @@ from slurmsim.numerals import is_number
 from slurmsim.protocol import INVALID_JOB, Refusal, alike
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.private_data import hides, job_filter, refuse
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.fields.last_sched_eval import last_walk
 from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, count_cpus, is_future, is_hidden_cloud
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_job import Row
 
 CHANGES: frozenset[str] = frozenset()
+_ADDRESS = frozenset({"name", "node_addr", "port"})  # slurmctld tells everyone where nodes are (scontrol getaddrs)
 
 
 def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]]:
@@ -42,6 +44,9 @@ class _Queries:
     def jobs(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """Columns of the asked fields; with ``job_id`` one job (all rows of its array)."""
         rows = list(self.cluster.job_table.rows())
+        sees = job_filter(self.cluster, person)
+        if sees is not None:
+            rows = [row for row in rows if sees(row.job.person.uid, row.core.account)]
         if arguments.get("job_id") is not None:
             found = het_jobs.whole(self.cluster.job_table, self.cluster.job_table.find(str(arguments["job_id"])))
             wanted = {id(live) for live in found}
@@ -57,7 +62,10 @@ class _Queries:
             rows = self._told(rows, arguments)
         if arguments.get("user_id") is not None:
             rows = [row for row in rows if row.job.person.uid == arguments["user_id"]]
-        return self._table(JOB_FIELDS, rows, arguments) | {"last_backfill": last_walk(self.cluster.controller)}
+        answer = self._table(JOB_FIELDS, rows, arguments) | {"last_backfill": last_walk(self.cluster.controller)}
+        if hides(self.cluster, "partitions", person):
+            answer["partitions_denied"] = True  # squeue asks for them as well
+        return answer
 
     def _told(self, rows: list[Row], arguments: dict[str, Any]) -> list[Row]:
         """Those submitted a while ago: who is behind knows no others. Raises Refusal where one was named."""
@@ -74,6 +82,8 @@ class _Queries:
         where all nodes are asked for (select_g_select_nodeinfo_set_all).
         """
         cluster, state = self.cluster, self.cluster.controller.state
+        if set(arguments["fields"]) != _ADDRESS:
+            refuse(cluster, "nodes", person)
         rows = [i for i in range(state.table.n) if not is_future(cluster, i) and not is_hidden_cloud(cluster, i)]
         if not arguments.get("show_all", True) and not cluster.database.is_operator(person):
             there = [p for p in state.partitions if p.index not in state.cluster.gone]
@@ -97,6 +107,7 @@ class _Queries:
 
     def partitions(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         cluster, state = self.cluster, self.cluster.controller.state
+        refuse(cluster, "partitions", person)
         free = bool(arguments.get("show_all")) or cluster.database.is_operator(person)
         there = [p for p in state.partitions if p.index not in state.cluster.gone]
         return self._table(PARTITION_FIELDS, [p for p in there if free or _visible(cluster, p, person)], arguments)

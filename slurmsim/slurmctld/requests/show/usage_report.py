@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.account_tree import above
+from slurmsim.slurmctld.base.private_data import association_filter, hides, refuse, visible_associations
 from slurmsim.slurmctld.database import association_records as records
 from slurmsim.slurmctld.database.accounting_storage import DISABLED
 from slurmsim.slurmctld.database.association_lists import all_tres, whole_tres
@@ -40,6 +42,8 @@ def usage(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
     """
     if not cluster.database.exists or not cluster.storage.enabled:
         raise Refusal(DISABLED)
+    if str(arguments.get("kind")) == "reservations":
+        refuse(cluster, "reservations", person)
     start, end, kind = int(arguments["start"]), int(arguments["end"]), str(arguments.get("kind") or "associations")
     first = max(start, cluster.network.start_time)
     last = min(end, cluster.now // HOUR * HOUR)
@@ -48,13 +52,42 @@ def usage(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
     found["total"] = {n: c * (last - first) for n, c in counts.items() if n != "node"} if last > first else {}
     if kind in ("jobs", "reservations") or last > first:
         of_period = (start, end) if kind in ("jobs", "reservations") else (first, last)
-        found[kind] = _PARTS[kind](cluster, arguments, *of_period)
+        if hides(cluster, "jobs", person):
+            arguments = {**arguments, "sees": association_filter(cluster, person)}
+        found[kind] = _seen(cluster, arguments, kind, _PARTS[kind](cluster, arguments, *of_period), person)
     else:
         found[kind] = []
     if kind == "jobs":
-        above = _above(cluster)
-        found["accounts"] = [[name, above.get(name)] for name, user in _places(cluster) if not user]
+        found["accounts"] = _accounts(cluster, person)
     return found
+
+
+def _accounts(cluster: LiveCluster, person: Person) -> list[list[str | None]]:
+    """Return the accounts that `person` sees, each with the one it is in if that is seen as well."""
+    above, sees = _above(cluster), _filter(cluster, person)
+    places = [(name, user) for name, user in _places(cluster) if sees is None or sees(name, user)]
+    names = list(dict.fromkeys(name for name, user in places if sees is not None or not user))
+    return [[name, parent if (parent := above.get(name)) in names else None] for name in names]
+
+
+def _filter(cluster: LiveCluster, person: Person) -> Callable[[str, str | None], bool] | None:
+    """Return what says of an account and a user if `person` sees what they used; None where all is seen."""
+    hidden = hides(cluster, "users", person) or hides(cluster, "usage", person)
+    if not hidden:
+        return None
+    pairs = {key[:2] for key in visible_associations(cluster, person)}
+    return lambda account, user: (account, user or "") in pairs
+
+
+def _seen(cluster: LiveCluster, arguments: dict[str, Any], kind: str, rows: list[Any], person: Person) -> list[Any]:
+    """Return the rows of usage that `person` sees; those asked for `by_user` are then the person's own."""
+    sees = _filter(cluster, person)
+    if sees is None or kind not in ("associations", "qos", "wckeys"):
+        return rows
+    if kind == "qos":
+        return [row for row in rows if sees(row[0], None)]
+    own = kind == "wckeys" or bool(arguments.get("by_user"))
+    return [row for row in rows if (row[1] == person.name if own else sees(row[0], row[1]))]
 
 
 def _cluster(cluster: LiveCluster, arguments: dict[str, Any], start: int, end: int) -> list[Any]:
@@ -137,7 +170,7 @@ def _with_accounts(cluster: LiveCluster, own: dict[Pair, Sums], *, users: bool) 
 
 def _above(cluster: LiveCluster) -> dict[str, str | None]:
     db = cluster.database
-    parents = {key[0]: records.above(db, key) for key in db.draft.associations if not key[1]}
+    parents = {key[0]: above(db, key) for key in db.draft.associations if not key[1]}
     return {account: parent and parent[0] for account, parent in parents.items()}
 
 
@@ -199,9 +232,10 @@ def _jobs(cluster: LiveCluster, arguments: dict[str, Any], start: int, end: int)
     cond = {name: value for name, value in (arguments.get("cond") or {}).items() if value}
     above = _above(cluster)
     found: dict[tuple[Any, ...], list[Any]] = {}
+    sees = arguments.get("sees")
     for run in runs(cluster, {**cond, "start": start, "end": end}):
         seconds = max(0, run.within(start, end, end) - run.suspended)
-        if seconds:
+        if seconds and (sees is None or sees(run.account, run.user)):
             path = [run.account]
             while (at := above.get(path[-1])) is not None:
                 path.append(at)

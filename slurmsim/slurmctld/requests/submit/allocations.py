@@ -17,6 +17,7 @@ from slurmsim.releases import row
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
+from slurmsim.slurmctld.base.private_data import looks_after
 from slurmsim.slurmctld.base.stepmgr import has_stepmgr
 from slurmsim.slurmctld.processes.real_jobs import working_cluster
 from slurmsim.slurmctld.processes.script_ends import name_signal
@@ -156,7 +157,9 @@ def cancel(cluster: LiveCluster, live: LiveJob, by: int) -> None:
 
 def allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:
     """Return what a running job has, as srun and salloc are told. Raises Refusal."""
-    live = _own(cluster, arguments, person)
+    live = one(cluster, arguments["job_id"])
+    if not looks_after(cluster, person, live.core.account):
+        live = _own(cluster, arguments, person)
     if live.over:
         raise Refusal(ALREADY_DONE, 2021)
     if live.core.state == JobState.PENDING:
