@@ -97,6 +97,11 @@ def _spec(
     get = attributes.get
     _contradictions(name, attributes, report)
     share, share_max = _oversubscribe(attributes, report)
+    exclusive = attributes.text("exclusive").upper()
+    if exclusive and exclusive not in ("NO", "NODE", "USER", "TOPO"):
+        report.error(attributes.place_of("exclusive"), "Exclusive", exclusive, "unknown word", "NO, NODE, USER or TOPO")
+    if exclusive == "NODE" or _exclusive_topo(attributes):
+        share, share_max = "EXCLUSIVE", 1
     def_memory = _memory_pair("DefMemPerCPU", "DefMemPerNode", attributes, report)
     max_memory = _memory_pair("MaxMemPerCPU", "MaxMemPerNode", attributes, report)
     max_time, default_time = get("maxtime"), get("defaulttime")
@@ -119,6 +124,7 @@ def _spec(
         "oversubscribe_max": share_max,
         "over_time_limit_s": _over_time_limit(attributes, report),
         "exclusive_user": bool(get("exclusiveuser")) or attributes.text("exclusive").upper() == "USER",
+        "exclusive_topo": _exclusive_topo(attributes),
         "qos": attributes.text("qos"),
         "topology": attributes.text("topology"),
         "grace_time_s": get("gracetime") or 0,
@@ -129,6 +135,10 @@ def _spec(
         if attributes.given(allow.lower()):
             plain[deny] = ()
     return PartitionSpec(**plain)
+
+
+def _exclusive_topo(attributes: Attributes) -> bool:
+    return bool(attributes.get("exclusivetopo")) or attributes.text("exclusive").upper() == "TOPO"
 
 
 def _nodes(

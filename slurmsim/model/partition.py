@@ -54,6 +54,7 @@ class PartitionSpec:
     def_mem_per_gpu_mib: int | None = None
     node_sets: str = ""
     max_cpus_per_socket: int | None = None
+    exclusive_topo: bool = False
     topology: str = ""  # of topology.yaml; "": the cluster's default
 
     def cpus_of_node(self, sockets: int) -> int | None:

@@ -73,6 +73,7 @@ class ResourceRequest:
     enforce_binding: bool = False
     disable_binding: bool = False
     block_cores: bool = False
+    exclusive_topo: bool = False  # --exclusive=topo: no other job within the blocks or rings of its nodes
 
     @property
     def min_cpus(self) -> int:

@@ -42,6 +42,7 @@ PARTITION: tuple[F, ...] = (
     F("req_resv", "flag", "req_resv", "ReqResv", "ReqResv:3"),
     F("lln", "flag", "lln", "LLN", "LLN:1"),
     F("exclusive_user", "flag", "exclusive_user", "ExclusiveUser", "ExclusiveUser:1"),
+    F("exclusive_topo", "flag", "exclusive_topo", "ExclusiveTopo", "ExclusiveTopo:10", since="24.05"),
     F("grace_time", "count", "grace_time_s", "GraceTime", "GraceTime:5", "grace_time"),
     F("max_cpus_per_node", "limit", "max_cpus_per_node", "MaxCPUsPerNode", "MaxCPUsPerNode:4",
       "maximums.cpus_per_node"),

@@ -23,6 +23,7 @@ class MoreOptions:
     use_min_nodes: bool = False
     no_kill: bool = False
     exclusive_user: bool = False
+    exclusive_topo: bool = False
     switches: int = 0
     switch_wait_s: int | None = None
     mem_per_gpu_mib: int | None = None
@@ -97,9 +98,9 @@ def _switches(found: MoreOptions, value: str) -> None:
 
 
 def _exclusive(found: MoreOptions, value: str) -> None:
-    if value != "user":
+    if value not in ("user", "topo"):
         raise ValueError(value)
-    found.exclusive_user = True
+    found.exclusive_user, found.exclusive_topo = value == "user", value == "topo"
 
 
 def _memory(found: MoreOptions, value: str) -> None:

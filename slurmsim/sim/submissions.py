@@ -144,6 +144,7 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
         exclude=tuple(expand(t["exclude"])) if t["exclude"] else (),
         contiguous=bool(v["contiguous"]),
         exclusive_user=more.exclusive_user,
+        exclusive_topo=more.exclusive_topo,
         spread=more.spread,
         use_min_nodes=more.use_min_nodes,
         switches=more.switches,

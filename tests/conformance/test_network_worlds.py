@@ -88,3 +88,37 @@ def test_jobs_are_where_their_partition_has_them(policy: str, tmp_path: Path) ->
 
 
 AXES = (lambda place: place % 4, lambda place: place // 4 % 2, lambda place: place // 8)
+
+
+@pytest.mark.parametrize("policy", ["backfill", "conservative"])
+def test_no_job_enters_a_block_that_another_has_to_itself(policy: str, tmp_path: Path) -> None:
+    asked = [{"submit": 7 * k, "nodes": 1 + k % 3, "tasks": 1 + k % 3, "run_time": 60 + 40 * (k % 7),
+              "options": "--exclusive=topo" if k % 4 == 0 else "", "partition": "own" if k % 9 == 0 else "all"}
+             for k in range(80)]  # fmt: skip
+    (tmp_path / "slurm.conf").write_text(
+        "ClusterName=c\nSlurmctldHost=h\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n"
+        "TopologyPlugin=topology/block\nNodeName=n[01-16] CPUs=4 CoresPerSocket=4\n"
+        "PartitionName=all Nodes=ALL Default=YES MaxTime=1-0\n"
+        "PartitionName=own Nodes=ALL MaxTime=1-0 ExclusiveTopo=YES\n"
+    )
+    (tmp_path / "topology.conf").write_text("".join(f"BlockName=b{k} Nodes=n[{4 * k + 1:02d}-{4 * k + 4:02d}]\n"
+                                                    for k in range(4)))  # fmt: skip
+    write_workload(jobs(list(asked)), str(tmp_path / "log.parquet"))
+    options = RunOptions(
+        str(tmp_path / "log.parquet"), str(tmp_path / "out"), str(tmp_path / "slurm.conf"), policy=policy,
+        release="26.05",
+    )  # fmt: skip
+    execute(prepare(options), report=False)
+    assert validate_trace(tmp_path / "out").valid
+    frame = read_trace(tmp_path / "out").jobs_frame()
+    assert frame["start"].notna().all()
+    rows = [(one.job_id, one.start, one.end, {(int(name[1:]) - 1) // 4 for name in expand(one.node_list)})
+            for one in frame.itertuples()]  # fmt: skip
+    own = {k + 1 for k, one in enumerate(asked) if one["options"] or one["partition"] == "own"}
+    together = 0
+    for number, start, end, blocks in rows:
+        for other, began, ended, where in rows:
+            if other != number and began < end and start < ended and blocks & where:
+                assert not {number, other} & own, (number, other)
+                together += 1
+    assert together

@@ -51,8 +51,8 @@ def _node_sets(names: str) -> str:
     return names
 
 
-def _exclusive(kind: str, user: bool) -> str:
-    return "NODE" if kind == "EXCLUSIVE" else "USER" if user else "NO"
+def _exclusive(kind: str, user: bool, topo: bool) -> str:
+    return "TOPO" if topo else "NODE" if kind == "EXCLUSIVE" else "USER" if user else "NO"
 
 
 def _oversubscribe(kind: str) -> str:
@@ -100,7 +100,8 @@ _COMPOSED = {
     "grace_time": (
         F("flags", _flags, "default", "hidden", "disable_root_jobs", "root_only", "req_resv", "lln", "exclusive_user",
           first=45),
-        F("partition.exclusive", _exclusive, "over_subscribe", "exclusive_user", first=45),
+        F("partition.exclusive", _exclusive, "over_subscribe", "exclusive_user", "exclusive_topo",
+          first=45),
         F("partition.oversubscribe", _oversubscribe, "over_subscribe", first=45),
         F("partition.state", _states, "state_up", first=45),
     ),

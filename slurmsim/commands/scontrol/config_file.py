@@ -65,7 +65,8 @@ _PARTITION = (
     "def_mem_per_node deny_accounts deny_qos default_time disable_root_jobs over_subscribe exclusive_user "
     "grace_time hidden lln max_cpus_per_node max_cpus_per_socket max_mem_per_cpu max_mem_per_node max_nodes "
     "max_time min_nodes nodes preempt_mode priority_job_factor priority_tier qos req_resv root_only "
-    "select_parameters max_share state_up billing_weights resume_timeout suspend_timeout suspend_time topology"
+    "select_parameters max_share state_up billing_weights resume_timeout suspend_timeout suspend_time "
+    "topology exclusive_topo"
 )
 
 
@@ -73,10 +74,18 @@ def write_config(session: Session, name: str | None) -> None:
     """Write the file, its name followed by the time, and say where; that it cannot be written changes no exit code."""
     try:
         answer = session.io.client.call("show_config")
-        nodes = session.load("nodes", ["name", *(field for field, _ in _NODE), "default_port"], show_all=True)
-        partitions = session.load("partitions", _PARTITION.split(), show_all=True)
     except FAILED_CALLS as error:
         session.complain("slurm_load_ctl_conf error", text_of(error), loud=session.quiet != 1)
+        return
+    try:
+        nodes = session.load("nodes", ["name", *(field for field, _ in _NODE), "default_port"], show_all=True)
+    except FAILED_CALLS as error:
+        session.complain("slurm_load_node error", text_of(error))
+        return
+    try:
+        partitions = session.load("partitions", _PARTITION.split(), show_all=True)
+    except FAILED_CALLS as error:
+        session.complain("slurm_load_partitions error", text_of(error))
         return
     environ = session.io.environ
     date = Dates(environ, answer["now"])(answer["now"])
@@ -157,7 +166,8 @@ def _partition_line(row: Row, session: Session) -> str:
     words += [("DefaultTime", _minutes(row["default_time"])), ("DisableRootJobs", _yes(row["disable_root_jobs"]))]
     whole = row["over_subscribe"] == "EXCLUSIVE"
     if later:
-        words.append(("Exclusive", "NODE" if whole else "USER" if row["exclusive_user"] else "NO"))
+        topo = row["exclusive_topo"]
+        words.append(("Exclusive", "TOPO" if topo else "NODE" if whole else "USER" if row["exclusive_user"] else "NO"))
     else:
         words.append(("ExclusiveUser", _yes(row["exclusive_user"])))
     words += [("GraceTime", row["grace_time"] or None), ("Hidden", _yes(row["hidden"])), ("LLN", _yes(row["lln"])),

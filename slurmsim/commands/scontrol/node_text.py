@@ -186,10 +186,12 @@ def _partition_times(row: Row, session: Session, dates: Dates) -> str:
     shown = "UNLIMITED" if default is None else "NONE" if default == -1 else long_clock(default * 60)
     if since(session.release, "exclusive_of_partitions"):
         whole = row["over_subscribe"] == "EXCLUSIVE"
-        own = f"Exclusive={'NODE' if whole else 'USER' if row['exclusive_user'] else 'NO'}"
+        own = "TOPO" if row["exclusive_topo"] else "NODE" if whole else "USER" if row["exclusive_user"] else "NO"
+        own = f"Exclusive={own}"
     else:
         own = f"ExclusiveUser={_yes(row['exclusive_user'])}"
-        own += " ExclusiveTopo=NO" if since(session.release, "exclusive_topology") else ""
+        if since(session.release, "exclusive_topology"):
+            own += f" ExclusiveTopo={_yes(row['exclusive_topo'])}"
     return (
         f"DefaultTime={shown} DisableRootJobs={_yes(row['disable_root_jobs'])} {own} "
         f"GraceTime={row['grace_time']} Hidden={_yes(row['hidden'])}"

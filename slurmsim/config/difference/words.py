@@ -149,6 +149,7 @@ PARTITION: Mapping[str, Words] = {
     "root_only": ("Only root submits here.", LIMITS),
     "req_resv": ("Only jobs of a reservation run here.", "reservations"),
     "disable_root_jobs": ("Whether jobs of root are refused here.", ""),
+    "exclusive_topo": ("A block or ring has one job at a time.", PLACEMENT),
     "topology": ("Which network counts when nodes are chosen here.", PLACEMENT),
     "exclusive_user": ("A node has jobs of one user at a time.", PLACEMENT),
     "allow_groups": ("Members of these groups may use it.", LIMITS),

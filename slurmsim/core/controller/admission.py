@@ -130,7 +130,7 @@ class Admission:
         job.order = state.created
         state.created += 1
         state.jobs[job.id] = job
-        if request.exclusive_user or request.unshared:
+        if request.exclusive_user or request.exclusive_topo or request.unshared:
             state.own_nodes()
         state.usage.pending(job, +1)
         for observer in state.observers:

@@ -129,7 +129,7 @@ class ClusterUpdates:
             p = self._add(Partition(spec, len(state.partitions), state.table), pool)
         elif p.spec.min_nodes != spec.min_nodes:
             self._settle()
-        if spec.exclusive_user:
+        if spec.exclusive_user or spec.exclusive_topo:
             state.own_nodes()
         p.spec, p.tier, p.state = spec, spec.priority_tier, spec.state
         p.qos = self._qos_of(spec)

@@ -178,8 +178,13 @@ class Evaluator(Protocol):
 
     comes_first: bool
     """True if it decides also where nodes have an order."""
+    had_whole: bool
+    """True if a job may have the units of its nodes to itself (--exclusive=topo)."""
     takes_single: bool
     """True if a job of one node gets the first node that serves, wherever it is in the network."""
+
+    def whole(self, nodes: Bitmap) -> Bitmap:
+        """Return `nodes` and all others of the units they are in."""
 
     def applies(self, nodes: Iterable[int]) -> bool:
         """Return True if it can choose among `nodes`."""

@@ -50,6 +50,7 @@ class BlockTopology:
     """
 
     comes_first = True
+    had_whole = True
     takes_single = True
 
     def __init__(self, spec: BlockTopologySpec, index: dict[str, int], *, any_segment: bool) -> None:
@@ -62,6 +63,12 @@ class BlockTopology:
     def leaves_of(self, nodes: Bitmap) -> int:
         """Return 0: ``--switches`` counts no blocks."""
         return 0
+
+    def whole(self, nodes: Bitmap) -> Bitmap:
+        """Return `nodes` and all others of the blocks they are in."""
+        for block in self.blocks:
+            nodes |= block if nodes & block else 0
+        return nodes
 
     def applies(self, nodes: Iterable[int]) -> bool:
         """Return True if a node is in a block; else nodes are chosen as if there were none."""

@@ -42,6 +42,7 @@ class RingTopology:
     """
 
     comes_first = True
+    had_whole = True
     takes_single = True
 
     def __init__(self, rings: Sequence[RingSpec], index: dict[str, int]) -> None:
@@ -51,6 +52,13 @@ class RingTopology:
     def leaves_of(self, nodes: Bitmap) -> int:
         """Return 0: ``--switches`` counts no rings."""
         return 0
+
+    def whole(self, nodes: Bitmap) -> Bitmap:
+        """Return `nodes` and all others of the rings they are in."""
+        for ring in self.rings:
+            mine = from_indices(sorted(ring))
+            nodes |= mine if nodes & mine else 0
+        return nodes
 
     def applies(self, nodes: Iterable[int]) -> bool:
         """Return True if a node is in a ring; else nodes are chosen as if there were none."""

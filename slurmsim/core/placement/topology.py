@@ -33,6 +33,7 @@ class SwitchTree:
     """
 
     comes_first = False
+    had_whole = False
     takes_single = True
 
     def __init__(self, switches: Sequence[SwitchSpec], index: dict[str, int], *, counts_cpus: bool = False) -> None:
@@ -69,6 +70,12 @@ class SwitchTree:
                 return APART
             j, steps = self.parent[j], steps + 1
         return way[j] + steps
+
+    def whole(self, nodes: Bitmap) -> Bitmap:
+        """Return `nodes` and all others of the leaf switches they are in."""
+        for leaf in self.leaves:
+            nodes |= self.nodes[leaf] if nodes & self.nodes[leaf] else 0
+        return nodes
 
     def applies(self, nodes: Iterable[int]) -> bool:
         """Return True: nodes without a switch are in no tree, and no job gets them."""

@@ -63,6 +63,7 @@ class TorusTopology:
     """
 
     comes_first = True
+    had_whole = False
     takes_single = False
 
     def __init__(self, toruses: Sequence[TorusSpec], index: dict[str, int]) -> None:
@@ -79,6 +80,12 @@ class TorusTopology:
     def leaves_of(self, nodes: Bitmap) -> int:
         """Return 0: ``--switches`` counts no boxes."""
         return 0
+
+    def whole(self, nodes: Bitmap) -> Bitmap:
+        """Return `nodes` and all others of the tori they are in."""
+        for members in self.members:
+            nodes |= members if nodes & members else 0
+        return nodes
 
     def applies(self, nodes: Iterable[int]) -> bool:
         """Return True if a node is in a torus with placements; else nodes are chosen as if there were none."""

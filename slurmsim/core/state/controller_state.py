@@ -61,7 +61,9 @@ class ControllerState:
         self.license_totals = dict(spec.option("Licenses"))  # licenses there are, by name
         # the users of the jobs on each node; None while no job wants nodes for its user alone
         self.exclusive_users: ExclusiveUsers | None = (
-            ExclusiveUsers() if any(p.exclusive_user for p in spec.partitions) else None
+            ExclusiveUsers(self.cluster.network_of)
+            if any(p.exclusive_user or p.exclusive_topo for p in spec.partitions)
+            else None
         )
         self.created = 0
         self.jobs: dict[int, Job] = {}  # every job that has not ended, by id
@@ -119,7 +121,7 @@ class ControllerState:
     def own_nodes(self) -> None:
         """From now on users may have nodes to themselves; who runs already came in without."""
         if self.exclusive_users is None:
-            self.exclusive_users = ExclusiveUsers(job for _, _, job in self.running)
+            self.exclusive_users = ExclusiveUsers(self.cluster.network_of, (job for _, _, job in self.running))
             self.observers.insert(0, self.exclusive_users)
 
     def free_to(self, record: Record, nodes: Bitmap, *, planning: bool = False) -> Bitmap:

@@ -85,6 +85,7 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         exclude=names_of(get("exc_nodes")),
         contiguous=bool(get("contiguous")),
         exclusive_user=shared == "user",
+        exclusive_topo=shared == "topo",
         unshared=shared == "none",
         min_cpus_per_node=int(get("pn_min_cpus") or 0),
         tasks_per_socket=int(get("ntasks_per_socket") or 0),

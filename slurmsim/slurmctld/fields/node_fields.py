@@ -115,6 +115,7 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
         ("NOT_RESPONDING", states.silent | states.mute | (bit if not_heard_of else 0)),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
         ("MAINTENANCE", maintained), ("RESERVED", reserved),
+        ("BLOCKED", 0 if controller.state.exclusive_users is None else controller.state.exclusive_users.blocked()),
         ("PLANNED", _planned_nodes(cluster)), ("COMPLETING", controller.completing.nodes),
     ]  # fmt: skip
     if power is not None:

@@ -25,6 +25,8 @@ def exclusive(shared: str | None, spec: PartitionSpec | None, *, forced: bool = 
         return "NO"
     if shared == "user" or (spec is not None and spec.exclusive_user):
         return "USER"
+    if spec is not None and spec.exclusive_topo:
+        return "TOPO"
     if shared in ("mcs", "topo"):
         return shared.upper()
     return "NODE" if shared == "exclusive" or whole or (spec and spec.oversubscribe == "EXCLUSIVE") else "NO"

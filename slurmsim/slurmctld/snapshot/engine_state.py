@@ -116,7 +116,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "start test", c.start_test, ""
     yield "alarms", c.state.timers, "heap _count"
     yield "completing", c.completing, "nodes _left"
-    yield "owners", c.state.exclusive_users, "_jobs _unshared"
+    yield "owners", c.state.exclusive_users, "_jobs _unshared _units"
     yield "switch waits", c.switch_wait, "_waiting"
     yield "suspension", c.suspension, "_unchecked"
     yield "node states", c.node_states, "down silent mute pinged drained failing booting to_reboot asap"

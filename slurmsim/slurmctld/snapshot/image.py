@@ -53,8 +53,8 @@ def restore(engine: Engine, tables: Iterable[dict[str, Any]]) -> None:
     schema = upgrades.check(first["schema"])
     upgrades.lead_parts_over(first["parts"], first["now"], schema)
     if "owners" in first["parts"] and engine.controller.state.exclusive_users is None:
-        engine.controller.state.exclusive_users = (
-            ExclusiveUsers()
+        engine.controller.state.exclusive_users = ExclusiveUsers(
+            engine.controller.state.cluster.network_of
         )  # made when nodes were first wanted for one user alone
     found = {part.name: part for part in parts(engine)}
     if found.keys() != first["parts"].keys():

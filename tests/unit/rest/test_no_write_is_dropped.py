@@ -77,8 +77,8 @@ PARTITION_VALUES: dict[str, Any] = {
     "maximums.over_time_limit": 4, "minimums.nodes": 2, "priority.job_factor": 8, "priority.tier": 7,
     "partition.state": ["DOWN"],
 }  # fmt: skip
-NOT_OF_THIS_PARTITION = frozenset({"name", "accounts.deny", "qos.allowed", "qos.assigned", "qos.deny"})
-"""Its name, what a list of allowed ones hides, and what takes a database."""
+NOT_OF_THIS_PARTITION = frozenset({"name", "accounts.deny", "qos.allowed", "qos.assigned", "qos.deny", "topology"})
+"""Its name, what a list of allowed ones hides, and what takes a database or topology.yaml."""
 
 
 @pytest.fixture(scope="module")

@@ -138,9 +138,13 @@ class _Partitions:
                 self._change(row, asked[row.name], changes)
         if "exclusive" in asked:
             changes["exclusive_user"] = asked["exclusive"] == "USER"
+            changes["exclusive_topo"] = asked["exclusive"] == "TOPO"
             shared = str(changes.get("oversubscribe", before.oversubscribe)).upper()
-            if asked["exclusive"] == "NODE" or shared == "EXCLUSIVE":
-                changes["oversubscribe"] = "EXCLUSIVE" if asked["exclusive"] == "NODE" else "NO"
+            whole = asked["exclusive"] in ("NODE", "TOPO")
+            if whole or shared == "EXCLUSIVE":
+                changes["oversubscribe"] = "EXCLUSIVE" if whole else "NO"
+        elif asked.get("exclusive_topo"):
+            changes["oversubscribe"] = "EXCLUSIVE"
         if "priority" in asked:
             changes["priority_tier"] = changes["priority_job_factor"] = asked["priority"]
         if "billing_weights" in asked:
