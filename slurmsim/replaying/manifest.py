@@ -6,19 +6,24 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from slurmsim import __version__, compiled
 from slurmsim.core.controller.life_cycle import again_s
 from slurmsim.core.placement.cluster_state import allocation_unit
 from slurmsim.core.placement.sharing import takes_turns
 from slurmsim.core.records.node_columns import grain_cpus
 from slurmsim.core.records.node_names import NodeNamer, index_runs
+from slurmsim.hostlist import compress_in_order
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.node import NodeSpec
+from slurmsim.model.topology import TopologySpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.preparation import Prepared
 from slurmsim.sim.accounting_data import accounting_facts, enforcement, takes_facts
 from slurmsim.sim.checkpoints import Checkpoints
+from slurmsim.sim.more_options import parse_more_options
 
 LIMIT_SCAN_S = 30
 
@@ -48,6 +53,7 @@ def manifest(prepared: Prepared) -> dict[str, Any]:
         },
         "limit_allowance_s": 0 if prepared.policy.event_driven else slack,
         "cluster": cluster_facts(cluster, prepared.accounting),
+        **_segments_asked(prepared),
         **_power_facts(cluster),
         **_checkpoint_facts(prepared),
         "findings": [
@@ -120,7 +126,45 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
             partitions[p.name] |= {"jobs_per_cpu": 1, "shares_cpus": p.oversubscribe != "EXCLUSIVE"}
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
             "memory_tracked": memory, "requeue_s": again_s(cluster), "licenses": dict(cluster.option("Licenses")),
-            **accounting_facts(accounting, enforce)}  # fmt: skip
+            **_networks(cluster), **accounting_facts(accounting, enforce)}  # fmt: skip
+
+
+def _networks(cluster: ClusterSpec) -> dict[str, Any]:
+    """Return the blocks, rings or tori of each partition that has any; nothing where none has."""
+    found = {p.name: facts for p in cluster.partitions if (facts := _network(cluster.network_of(p.topology)))}
+    optional = "TopoOptional" in cluster.option("TopologyParam")
+    return {"networks": found} if found and not optional else {}
+
+
+def _network(spec: TopologySpec) -> dict[str, Any]:
+    if spec.blocks is not None:
+        widths = [1 << level for level in spec.blocks.levels]
+        units = [compress_in_order(block.nodes) for block in spec.blocks.blocks]
+        return {"kind": "block", "base": spec.blocks.base, "widths": widths, "units": units}
+    if spec.rings:
+        return {"kind": "ring", "units": [compress_in_order(ring.nodes) for ring in spec.rings]}
+    if spec.toruses:
+        shapes = [[[one.dims, one.seed, one.step] for one in torus.placements] for torus in spec.toruses]
+        return {"kind": "torus", "units": [list(torus.cells) for torus in spec.toruses],
+                "tori": [{"dims": torus.dims, "shapes": shape}
+                         for torus, shape in zip(spec.toruses, shapes, strict=True)]}  # fmt: skip
+    return {}
+
+
+def _segments_asked(prepared: Prepared) -> dict[str, Any]:
+    """Return ``[size, spread, [first id, last id, …]]`` of the jobs that asked for segments, where they count."""
+    if not _networks(prepared.cluster):
+        return {}
+    options, ids = prepared.workload.texts["options"], prepared.workload.ints["job_id"]
+    found = []
+    for code, text in enumerate(options.values):
+        more = parse_more_options(text) if "--segment" in text else None
+        if more is not None and more.segment:
+            mine = np.sort(ids[options.codes == code])
+            ends = np.flatnonzero(np.diff(mine) != 1)
+            first, last = mine[np.append(0, ends + 1)], mine[np.append(ends, len(mine) - 1)]
+            found.append([more.segment, more.spread_segments, np.stack([first, last], 1).ravel().tolist()])
+    return {"segments": found} if found else {}
 
 
 def _same_size(a: NodeSpec, b: NodeSpec) -> bool:

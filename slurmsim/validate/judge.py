@@ -20,6 +20,7 @@ from slurmsim.validate.figures import check_summary
 from slurmsim.validate.history import History, check_history, raw_runs
 from slurmsim.validate.inputs import check_inputs
 from slurmsim.validate.layouts import check_layouts
+from slurmsim.validate.networks import check_networks
 from slurmsim.validate.nodelists import NodeIndex
 from slurmsim.validate.outages import DRAIN, outages
 from slurmsim.validate.power import PowerFacts, check_power, power_facts
@@ -60,6 +61,8 @@ class _Run:
     inputs: Table | None = None
     saving: Saving | None = None
     checkpoints: Table | None = None
+    networks: Mapping[str, Any] | None = None
+    segments: Any = None
 
 
 def validate_trace(folder: Path | str) -> ValidationReport:
@@ -104,6 +107,8 @@ def validate_trace(folder: Path | str) -> ValidationReport:
         read_table(path / "inputs.parquet", schema.INPUTS) if (path / "inputs.parquet").exists() else None,
         saving := saving_facts(manifest.get("checkpoints"), str(manifest_file)),
         None if saving is None else read_table(path / "checkpoints.parquet", schema.CHECKPOINTS),
+        manifest["cluster"].get("networks"),
+        manifest.get("segments"),
     )
     report = ValidationReport(str(folder))
     _judge(report, run)
@@ -183,6 +188,7 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     else:
         check_inputs(report, jobs, run.inputs, edited[: jobs.n], resized[: jobs.n], saves=run.saving is not None)
     check_layouts(report, records, cluster.memory_tracked)
+    check_networks(report, jobs, run.networks, run.segments, resized)
     check_accounts(report, records, runs, cluster)
     check_reservations(report, run.events, records, runs, index, edited, first_stopped(stops, jobs.n, owner))
     check_licenses(report, records, runs, cluster.licenses)

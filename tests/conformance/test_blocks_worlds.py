@@ -60,6 +60,7 @@ def test_jobs_and_segments_are_in_blocks(policy: str, tmp_path: Path) -> None:
     execute(prepare(options), report=False)
     report = validate_trace(tmp_path / "out")
     assert report.valid, report.to_text()
+    assert next(check for check in report.checks if check.name == "network_kept").subjects == len(asked)
     frame = read_trace(tmp_path / "out").jobs_frame()
     assert len(frame) == len(asked) and frame["start"].notna().all()
     straddled = 0

@@ -67,6 +67,8 @@ def test_jobs_are_where_their_partition_has_them(policy: str, tmp_path: Path) ->
     execute(prepare(options), report=False)
     report = validate_trace(tmp_path / "out")
     assert report.valid, report.to_text()
+    judged = next(check for check in report.checks if check.name == "network_kept")
+    assert judged.subjects == sum(one["partition"] != "plain" for one in asked)
     frame = read_trace(tmp_path / "out").jobs_frame()
     assert len(frame) == len(asked) and frame["start"].notna().all()
     scattered = 0
