@@ -20,7 +20,7 @@ from slurmsim.commands.sacctmgr.requests import (
     reply,
     take_fact,
 )
-from slurmsim.commands.sacctmgr.resources import add_resource
+from slurmsim.commands.sacctmgr.resources import add_cluster, add_resource
 from slurmsim.commands.sacctmgr.settings import ASSOCIATION, QOS, Settings
 from slurmsim.commands.sacctmgr.words import NO_PRIVILEGE, Session, association_condition, folded, names_in, word_of
 from slurmsim.protocol import NO_DEFAULT_QOS
@@ -42,7 +42,7 @@ _ADD = ('No valid entity in add command\nInput line must include "Account", "Clu
 def add(session: Session, words: list[str]) -> None:
     """``add ENTITY …``."""
     dispatch(session, words, _ADD, (
-        ("Account:1 Acct:4", _add_account), ("Cluster:2", _add_cluster), ("Coordinator:2", add_coordinator),
+        ("Account:1 Acct:4", _add_account), ("Cluster:2", add_cluster), ("Coordinator:2", add_coordinator),
         ("Federation:1", refuse), ("QOS:1", _add_qos), ("Resource:1", add_resource), ("User:1", _add_user),
     ))  # fmt: skip
 
@@ -129,21 +129,6 @@ def _show_new_account(
         if parent != "root":
             settings.shown["Parent"] = parent
         out(" Settings\n" + "".join(f"{line}\n" for line in settings.lines()))
-
-
-def _add_cluster(session: Session, words: list[str]) -> None:
-    known = str(session.list("cluster")[0]["cluster"])
-    names = [n for word in plain(words) if not word.equals or matches(word.name, "Names:1 Clusters:3")
-             for n in names_in(word.value)]  # fmt: skip
-    if not names:
-        session.wrong(" Need name of cluster to add.")
-        return
-    for name in names:
-        if name == known.lower():
-            session.io.out(f" This cluster {name} already exists.  Not adding.\n")
-        else:
-            session.wrong("sacctmgr: error: slurmsim has one cluster")
-    session.code = 1
 
 
 class _UserWords:

@@ -20,7 +20,7 @@ from slurmsim.commands.sacctmgr.requests import (
     tell_refusal,
     user_condition,
 )
-from slurmsim.commands.sacctmgr.resources import delete_resource
+from slurmsim.commands.sacctmgr.resources import delete_cluster, delete_resource
 from slurmsim.commands.sacctmgr.words import Session, Word, names_in
 from slurmsim.release_changes import since
 
@@ -37,7 +37,7 @@ _DELETE = ('No valid entity in delete command\nInput line must include "Account"
 def delete(session: Session, words: list[str]) -> None:
     """``delete ENTITY …``."""
     dispatch(session, words, _DELETE, (
-        ("Accounts:1 Acct:4", _delete_account), ("Clusters:2", refuse), ("Coordinators:2", delete_coordinator),
+        ("Accounts:1 Acct:4", _delete_account), ("Clusters:2", delete_cluster), ("Coordinators:2", delete_coordinator),
         ("Federations:1", refuse), ("QOS:2", _delete_qos), ("Resource:1", delete_resource), ("Users:1", _delete_user),
     ))  # fmt: skip
 

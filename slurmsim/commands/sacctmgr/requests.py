@@ -96,10 +96,12 @@ def plain(words: list[str]) -> list[Word]:
 
 
 def cluster_name(session: Session, asked: list[str]) -> str | None:
-    """Return the cluster's name; complains about others."""
-    name = str(session.list("cluster")[0]["cluster"])
+    """Return the cluster's name; complains about others, of which the database has no accounts."""
+    name, *others = [str(record["cluster"]) for record in session.list("cluster")]
     for other in asked:
-        if other != name.lower():
+        if other in others:
+            session.wrong(f"sacctmgr: error: slurmsim keeps no accounts of other clusters: {other}")
+        elif other != name.lower():
             session.wrong(
                 f" This cluster '{other}' doesn't exist.\n        Contact your admin to add it to accounting."
             )

@@ -7,7 +7,7 @@ it counts parts in per cent alone.
 from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.fields import matches
-from slurmsim.commands.sacctmgr.requests import COMMIT, NOT_ALLOWED, cluster_name, lines_of, reply, tell_refusal
+from slurmsim.commands.sacctmgr.requests import COMMIT, NOT_ALLOWED, lines_of, reply, tell_refusal
 from slurmsim.commands.sacctmgr.table import columns, of, table
 from slurmsim.commands.sacctmgr.where_and_set import is_ready, read
 from slurmsim.commands.sacctmgr.words import Session, Word, names_in, word_of
@@ -89,11 +89,13 @@ def _where(session: Session, asked: _Asked, word: Word) -> int:
 
 def _clusters(session: Session, word: Word) -> list[str]:
     names = names_in(word.value)
-    own = str(cluster_name(session, []))
-    if any(name != own.lower() for name in names):
-        cluster_name(session, names)  # which names those that are unknown
+    known = {str(record["cluster"]).lower(): str(record["cluster"]) for record in session.list("cluster")}
+    strange = [name for name in names if name not in known]
+    for name in strange:
+        session.wrong(f" This cluster '{name}' doesn't exist.\n        Contact your admin to add it to accounting.")
+    if strange:
         session.wrong(" Need a valid cluster name to add a cluster resource.")
-    return [own for name in names if name == own.lower()]
+    return [known[name] for name in names if name in known]
 
 
 def _fact(session: Session, asked: _Asked, word: Word, *, adding: bool) -> int:
@@ -413,4 +415,65 @@ def delete_resource(session: Session, words: list[str]) -> None:
         _nothing(session, "deleted")
     else:
         session.io.out(f" Deleting resource(s)...\n{lines_of(list(answer['objects']))}")
+        _commit(session, arguments)
+
+
+# -- other clusters ---------------------------------------------------------------------------------------------------
+
+
+def add_cluster(session: Session, words: list[str]) -> None:
+    """``add cluster NAME…``: clusters that share resources; slurmsim keeps no accounts and limits of them."""
+    known = {str(record["cluster"]).lower() for record in session.list("cluster")}
+    names: list[str] = []
+    for word in map(word_of, words):
+        if not word.equals or matches(word.name, "Names:1 Clusters:3"):
+            names += names_in(word.value)
+        else:
+            session.wrong(f"sacctmgr: error: slurmsim keeps no accounts and limits of other clusters: {word.text}")
+    if session.code:
+        return
+    if not names:
+        session.wrong(" Need name of cluster to add.")
+        return
+    for name in (name for name in names if name in known):
+        session.io.out(f" This cluster {name} already exists.  Not adding.\n")
+    fresh = [name for name in names if name not in known]
+    if not fresh:
+        session.code = 1
+        return
+    session.io.out(" Adding Cluster(s)\n" + "".join(f"  Name           = {name}\n" for name in fresh))
+    arguments = {"action": "add_clusters", "names": fresh}
+    answer = reply(session, "resource_check", arguments)
+    if isinstance(answer, str):
+        session.wrong(f" Problem adding clusters: {answer}")
+        return
+    _commit(session, arguments)
+
+
+def delete_cluster(session: Session, words: list[str]) -> None:
+    """``delete cluster NAME…``; the cluster itself stays."""
+    own, *others = [str(record["cluster"]) for record in session.list("cluster")]
+    names: list[str] = []
+    for word in map(word_of, words):
+        if not word.equals or matches(word.name, "Names:1 Clusters:3"):
+            names += names_in(word.value)
+        else:
+            session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
+    if session.code:
+        return
+    if not names:
+        session.wrong(" No conditions given to remove, not executing.")
+        return
+    if own.lower() in names:
+        session.wrong(f"sacctmgr: error: slurmsim keeps the cluster it runs: {own}")
+        return
+    arguments = {"action": "delete_clusters", "names": [name for name in others if name in names]}
+    answer = reply(session, "resource_check", arguments)
+    if isinstance(answer, str):
+        tell_refusal(session, answer)
+    elif not answer["objects"]:
+        session.io.out(" Nothing deleted\n")
+        session.code = 1
+    else:
+        session.io.out(f" Deleting clusters...\n{lines_of(list(answer['objects']))}")
         _commit(session, arguments)

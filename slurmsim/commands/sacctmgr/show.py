@@ -221,17 +221,18 @@ def show_cluster(session: Session, words: list[str]) -> None:
             text += ["Federation", "ID", "Features", "FedState"]
     fields = columns(session, text)
     records = selected(session.list("cluster"), asked.cond, {"clusters": "cluster"})
+    records.sort(key=lambda record: str(record["cluster"]))
     if session.dump:
         return _dump(session, "clusters", records)
     rows = [{**record["association"], **record} for record in records]
     flags = None if since(session.release, "unset_cluster_flags") else ""
     getters = ASSOCIATION | {
         "cluster": of("cluster"), "chost": of("host"), "cport": of("port"),
-        "rpc_version": lambda r: row(PROTOCOLS, session.release), "tres": lambda r: tres_text(r["tres"]),
-        "nodecnt": lambda r: r["tres"].get("node"), "cluster_nodes": of("nodes"), "select": lambda r: 109,
-        "class": lambda r: "", "flags": lambda r: flags, "federation": lambda r: "",
+        "rpc_version": lambda r: 0 if r["away"] else row(PROTOCOLS, session.release), "tres": lambda r: tres_text(r["tres"]),
+        "nodecnt": lambda r: r["tres"].get("node", 0), "cluster_nodes": of("nodes"), "select": lambda r: 109,
+        "class": lambda r: "", "flags": lambda r: "None" if r["away"] else flags, "federation": lambda r: "",
         "id": lambda r: 0, "features": lambda r: "", "fedstate": lambda r: "NA", "fedstateraw": lambda r: 0,
-        "cpus": lambda r: str(r["tres"].get("cpu", 0)),
+        "cpus": lambda r: "",  # the database knows TRES instead
     }  # fmt: skip
     table(session, fields, rows, getters)
 

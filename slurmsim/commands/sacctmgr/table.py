@@ -187,8 +187,14 @@ def associations(session: Session, cond: Mapping[str, Any], flags: set[str]) -> 
 def by_tree(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Sort rows as sacctmgr 22.05 does: down the tree that they make alone, users first, by name.
 
-    A row without the row of its account is at the top; rows of one name come as in the database.
+    A row without the row of its account is at the top; rows of one name come as in the database. One cluster's rows
+    come after the other's.
     """
+    clusters = dict.fromkeys(str(row["cluster"]) for row in rows)
+    return [row for name in clusters for row in _tree([row for row in rows if row["cluster"] == name])]
+
+
+def _tree(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     rows = sorted(rows, key=lambda r: int(r["lft"]))
     accounts = {r["account"]: r for r in rows if not r["user"]}
     below: dict[str, list[dict[str, Any]]] = {}

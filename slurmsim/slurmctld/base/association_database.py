@@ -86,6 +86,7 @@ class Database:
         self.wckeys: dict[tuple[str, str], int] = {}  # name and user of each WCKey, with its number. Jobs may name any.
         self.resources: list[Resource] = []
         self.next_resource = 0  # the number of the last one that came in
+        self.other_clusters: dict[str, int] = {}  # that share resources, with the time they came in
         self.transactions: list[Transaction] = []
         self._next_id = self._next_qos = self._next_wckey = 1
         self.refresh(all_users=True)

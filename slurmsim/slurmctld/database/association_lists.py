@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from slurmsim.config.accounting.draft import ROOT
+from slurmsim.config.accounting.draft import ROOT, ROOT_USER
 from slurmsim.hostlist import compress
 from slurmsim.protocol import DENIED, Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.association_database import Database
 from slurmsim.slurmctld.base.private_data import ACCESS_DENIED, hides, looks_after, refuse, visible_associations
 from slurmsim.slurmctld.database import association_records as records
 
@@ -37,6 +38,9 @@ def _associations(cluster: LiveCluster, arguments: Mapping[str, Any], person: Pe
     if hides(cluster, "users", person):
         keys = visible_associations(cluster, person)
         found = [one for one in found if (one["account"], one["user"] or "", one["partition"] or "") in keys]
+    for name in () if hides(cluster, "users", person) else db.other_clusters:
+        found += [_untouched_root(name), _untouched_root(name, "root")]
+    found.sort(key=lambda record: str(record["cluster"]))
     return found
 
 
@@ -51,17 +55,31 @@ def _accounts(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     return [records.account(db, name) for name in names]
 
 
-def _cluster(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
+def _clusters(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
+    """Return this cluster, and then the others that share resources with it, of which nothing is known."""
     db, options = cluster.database, cluster.spec.options
+    root = records.association(db, ROOT, records.spans(db)[ROOT])
+    others = (
+        {"cluster": name, "host": "", "port": 0, "association": _untouched_root(name), "nodes": "", "tres": {},
+         "created": created, "away": True}
+        for name, created in sorted(db.other_clusters.items())
+    )  # fmt: skip
     return [
         {
             "cluster": db.cluster, "host": cluster.host,
-            "port": int(str(options.get("SlurmctldPort") or 6817).partition("-")[0]),
-            "association": records.association(db, ROOT, records.spans(db)[ROOT]),
+            "port": int(str(options.get("SlurmctldPort") or 6817).partition("-")[0]), "association": root,
             "nodes": compress(cluster.controller.state.table.names),
-            "tres": cluster_tres(cluster), "created": db.created,
-        }
+            "tres": cluster_tres(cluster), "created": db.created, "away": False,
+        },
+        *others,
     ]  # fmt: skip
+
+
+def _untouched_root(cluster: str, user: str = "") -> Answer:
+    """Return the association that root, or user root, has in a cluster of which nothing else is known."""
+    fresh = Database(cluster, None, exists=True, owner=0, created=0)
+    key = ROOT_USER if user else ROOT
+    return records.association(fresh, key, records.spans(fresh)[key])
 
 
 def cluster_tres(cluster: LiveCluster) -> dict[str, int]:
@@ -171,7 +189,7 @@ def _wckeys(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) 
 
 
 _LISTS: dict[str, Callable[[LiveCluster, Mapping[str, Any], Person], list[Answer]]] = {
-    "association": _associations, "cluster": _cluster, "tres": _tres, "user": _users, "event": _events,
+    "association": _associations, "cluster": _clusters, "tres": _tres, "user": _users, "event": _events,
     "account": _accounts,
     "qos": lambda c, a, p: [
         records.qos(c.database, name) for name, _ in sorted(c.database.qos_ids.items(), key=lambda pair: pair[1])

@@ -1,4 +1,4 @@
-"""sacctmgr's resources: which there are, what is changed of them, and the licenses that the cluster has of them.
+"""sacctmgr's resources and the clusters that share them: what is changed of them, and the licenses the cluster has.
 
 Mirrors as_mysql_resource.c and license_add_remote (26.05; 22.05 knows no flags and not what is consumed).
 """
@@ -63,17 +63,19 @@ class ResourceChange:
         if not self.db.exists:
             raise Refusal(NO_DATABASE)
         self.all: list[Resource] = deepcopy(self.db.resources)
+        self._clusters_then = dict(self.db.other_clusters)
         self._notes: list[tuple[str, str, str]] = []
         self._touched: set[str] = set()
 
     def run(self, arguments: Mapping[str, Any]) -> Answer:
         """Carry it out; return the names of what changes. Raises Refusal."""
         actions: dict[str, Callable[[Mapping[str, Any]], list[str]]] = {
-            "add": self._add, "modify": self._modify, "delete": self._delete,
+            "add": self._add, "modify": self._modify, "delete": self._delete, "add_clusters": self._add_clusters,
+            "delete_clusters": self._delete_clusters,
         }  # fmt: skip
         objects = actions[arguments["action"]](arguments)
         if self.commit and objects:
-            self.db.resources = self.all
+            self.db.resources, self.db.other_clusters = self.all, self._clusters_then
             for note in self._notes:
                 self.db.note(self.cluster.now, note[0], self.person, note[1], note[2])
             settle(self.cluster, self._touched)
@@ -200,6 +202,24 @@ class ResourceChange:
                 self._notes.append(("Remove Resources", f"id='{resource.id}'", ""))
             found += [_of_cluster(resource, name) for name in clusters]
         return found
+
+    # -- other clusters -----------------------------------------------------------------------------------------------
+
+    def _add_clusters(self, arguments: Mapping[str, Any]) -> list[str]:
+        self._need("Administrator")
+        names = [name for name in arguments["names"] if name not in self._clusters_then]
+        self._clusters_then |= dict.fromkeys(names, self.cluster.now)
+        self._notes += [("Add Clusters", name, "") for name in names]
+        return names
+
+    def _delete_clusters(self, arguments: Mapping[str, Any]) -> list[str]:
+        """Forget clusters; the parts of resources that they were allowed stay."""
+        self._need("Administrator")
+        names = sorted(name for name in arguments["names"] if name in self._clusters_then)
+        for name in names:
+            del self._clusters_then[name]
+            self._notes.append(("Remove Clusters", name, ""))
+        return names
 
 
 def _names_clusters(cond: Mapping[str, Any]) -> bool:

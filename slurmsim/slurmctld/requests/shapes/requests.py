@@ -128,6 +128,8 @@ _RESOURCE_CHANGE = Tagged("action", {
     "modify": _fields("cond", "new", cond=_RESOURCE_COND,
                       new=_fields(operator=OneOf(("", "+", "-")), **_RESOURCE_FACTS)),
     "delete": _fields("cond", cond=_RESOURCE_COND),
+    "add_clusters": _fields("names", names=_WORDS),
+    "delete_clusters": _fields("names", names=_WORDS),
 })  # fmt: skip
 _OF_KINDS: dict[str, Shape] = {
     **dict.fromkeys(("text", "names", "words", "node list", "modes"), LIST), "flag": FLAG, "memory": MEMORY,
