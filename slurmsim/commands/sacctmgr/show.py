@@ -228,7 +228,8 @@ def show_cluster(session: Session, words: list[str]) -> None:
     flags = None if since(session.release, "unset_cluster_flags") else ""
     getters = ASSOCIATION | {
         "cluster": of("cluster"), "chost": of("host"), "cport": of("port"),
-        "rpc_version": lambda r: 0 if r["away"] else row(PROTOCOLS, session.release), "tres": lambda r: tres_text(r["tres"]),
+        "rpc_version": lambda r: 0 if r["away"] else row(PROTOCOLS, session.release),
+        "tres": lambda r: tres_text(r["tres"]),
         "nodecnt": lambda r: r["tres"].get("node", 0), "cluster_nodes": of("nodes"), "select": lambda r: 109,
         "class": lambda r: "", "flags": lambda r: "None" if r["away"] else flags, "federation": lambda r: "",
         "id": lambda r: 0, "features": lambda r: "", "fedstate": lambda r: "NA", "fedstateraw": lambda r: 0,

@@ -36,9 +36,8 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield (
         "database",
         engine.database,
-        (
-            "draft ids qos_ids accounts users wckeys resources next_resource other_clusters transactions _next_id _next_qos _next_wckey"
-        ),
+        "draft ids qos_ids accounts users wckeys resources next_resource other_clusters transactions "
+        "_next_id _next_qos _next_wckey",
     )
     yield "storage", engine.storage, "earlier _first _metered _next_index _last_ms changed"
     yield "cluster history", engine.storage.history, "reservations outages"
