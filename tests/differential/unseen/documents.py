@@ -77,8 +77,15 @@ def values(text: str, start: int) -> Values:
     parts = re.split(rf"(?m)^{MARK}(.*)$", text)
     for name, part in zip(["", *parts[1::2]], parts[0::2], strict=True):
         if part.strip():
-            found |= {path: _value(value, start) for path, value in _leaves(json.loads(part), name)}
+            found |= {path: _value(value, start) for path, value in _leaves(_document(part), name)}
     return found
+
+
+def _document(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text.strip()  # what is said where there is no document
 
 
 def _value(value: Any, start: int) -> Any:
