@@ -46,6 +46,11 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "up",
         "Where MetricsType is set, slurmctld tells metrics and its health over HTTP at SlurmctldPort.",
     ),
+    "shares_told_of_each_gpu": Change(
+        "24.11",
+        "scontrol, sinfo",
+        "Shards and MPS are told of each GPU, `shard:3(3/4,0/4)`; that was `shard:3(IDX:0)`, and of a node the GPUs.",
+    ),
     "no_null_types": Change(
         "26.05",
         "scontrol, sinfo",

@@ -32,7 +32,8 @@ class ResourceRequest:
     `cpus` is how many CPUs the job wants when its tasks and nodes do not say it (else None): a range of nodes has no
     tasks of its own, and an update changes one without the other. `enforce_binding` is
     ``--gres-flags=enforce-binding``: no GPUs but those beside its cores, also by default unless `disable_binding`
-    says otherwise. `block_cores` fills one socket of a node after
+    says otherwise. `one_task_per_sharing` and `tasks_share` (multiple-tasks-per-sharing) say so of the shares of GPUs
+    that its tasks have. `block_cores` fills one socket of a node after
     the other (``-m *:block``, plane), where it matters which cores a job has.
     """
 
@@ -72,6 +73,8 @@ class ResourceRequest:
     spread_segments: bool = False
     enforce_binding: bool = False
     disable_binding: bool = False
+    one_task_per_sharing: bool = False
+    tasks_share: bool = False
     block_cores: bool = False
     exclusive_topo: bool = False  # --exclusive=topo: no other job within the blocks or rings of its nodes
 

@@ -39,6 +39,8 @@ class MoreOptions:
     spread_segments: bool = False
     enforce_binding: bool = False
     disable_binding: bool = False
+    one_task_per_sharing: bool = False
+    tasks_share: bool = False
     kill_invalid: bool | None = None
     gres: list[GresRequest] = field(default_factory=list)
 
@@ -120,11 +122,16 @@ def _hint(found: MoreOptions, value: str) -> None:
     found.threads_per_core = int(value == "nomultithread")
 
 
+_GRES_WORDS = {"enforce-binding", "disable-binding", "one-task-per-sharing", "multiple-tasks-per-sharing"}
+
+
 def _gres_flags(found: MoreOptions, value: str) -> None:
     words = value.split(",")
-    if not set(words) <= {"enforce-binding", "disable-binding", "one-task-per-sharing"}:
+    if not set(words) <= _GRES_WORDS:
         raise ValueError(value)
     found.enforce_binding, found.disable_binding = "enforce-binding" in words, "disable-binding" in words
+    found.one_task_per_sharing = "one-task-per-sharing" in words
+    found.tasks_share = "multiple-tasks-per-sharing" in words
 
 
 def _kill_invalid(found: MoreOptions, value: str) -> None:

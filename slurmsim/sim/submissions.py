@@ -162,6 +162,8 @@ def _request(workload: Workload, row: int) -> ResourceRequest:
         spread_segments=more.spread_segments,
         enforce_binding=more.enforce_binding,
         disable_binding=more.disable_binding,
+        one_task_per_sharing=more.one_task_per_sharing,
+        tasks_share=more.tasks_share,
         cpus_given=v["cpus_per_task"] > 1,
     )
     try:

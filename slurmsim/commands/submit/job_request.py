@@ -119,6 +119,24 @@ class Builder:
             self._good = False
         if chosen.is_set("hint") and hint_counts(chosen, say):
             self._obey_hint()
+        if "one-task-per-sharing" in (chosen.get("gres_flags") or "").split(","):
+            self._check_sharing()
+
+    def _check_sharing(self) -> None:
+        """Raise Stop if tasks are to have no GPU together where they could not have several, or ask for no share."""
+        words = (self.configured("SelectTypeParameters") or "").upper().split(",")
+        if "MULTIPLE_SHARING_GRES_PJ" not in words:
+            self.say.error(
+                "In order to use --gres-flags=one-task-per-sharing you must also have "
+                "SelectTypeParameters=MULTIPLE_SHARING_GRES_PJ in your slurm.conf"
+            )
+            raise Stop(self.error_code)
+        asked = (self.chosen.get("tres_per_task") or "").replace("gres:", "gres/")
+        if not any(f"gres/{name}" in asked for name in ("shard", "mps")):
+            self.say.fatal(
+                "--gres-flags=one-task-per-sharing requested, but that shared gres needs to appear in --tres-per-task "
+                "as well."
+            )
 
     def _check_last(self) -> None:
         chosen, say = self.chosen, self.say

@@ -21,7 +21,7 @@ from slurmsim.core.placement.sharing import preempts_by_tier, shares_cores, take
 from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.placement.torus import TorusTopology
 from slurmsim.core.records.allocation import Allocation
-from slurmsim.core.records.local_cores import LocalCores
+from slurmsim.core.records.local_cores import LocalCores, Sharing
 from slurmsim.core.records.node_names import NodeNamer, index_runs, run_length
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition, assign_pools
@@ -94,8 +94,12 @@ class ClusterState:
             self.table.cores = SharedCores(self.table, self.partitions, by_tier=preempts_by_tier(cluster))
         words = {word.upper() for word in cluster.option("SelectTypeParameters")}
         self.table.binds_gres = "ENFORCE_BINDING_GRES" in words
+        self.table.sharing = Sharing(
+            several="MULTIPLE_SHARING_GRES_PJ" in words, least_loaded="LL_SHARED_GRES" in words,
+            one_task="ONE_TASK_PER_SHARING_GRES" in words,
+        )  # fmt: skip
         if follows_cores(self.table, cluster):
-            local = LocalCores(cluster.nodes, self.table.gres_kinds)
+            local = LocalCores(cluster.nodes, self.table.gres_kinds, blind=not self.rules.gpu_cpus_by_node)
             self.table.local = local if local.layouts else None
         self.default_memory = MemoryBounds(cluster.option("DefMemPerCPU"), cluster.option("DefMemPerNode"))
         self.max_memory = MemoryBounds(cluster.option("MaxMemPerCPU"), cluster.option("MaxMemPerNode"))

@@ -18,7 +18,17 @@ from slurmsim.bitmap import Bitmap, from_bools, from_indices, to_indices
 from slurmsim.core.placement.best_fit import Evaluator, Segments
 from slurmsim.core.placement.constraints import Test, parse_constraint
 from slurmsim.core.placement.dealt_tasks import uncertain
-from slurmsim.core.placement.gres import Demand, GpuDefaults, PerGpu, agreed, demands, evenly, gpu_cpus, guessed
+from slurmsim.core.placement.gres import (
+    Demand,
+    GpuDefaults,
+    PerGpu,
+    agreed,
+    demands,
+    evenly,
+    gpu_cpus,
+    guessed,
+    wants_shares,
+)
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.node_sets import NodeSet, NodeSets
 from slurmsim.core.placement.whole_cores import charge, differ, most_used, placed
@@ -451,6 +461,8 @@ class CompiledRequest:
         if not self.gres:
             return True
         if any(g.scope != "node" for g in self.gres) or self.mem_gpu or not len(members):
+            return False
+        if not table.sharing.several and wants_shares(self.gres, table):
             return False
         have = [table.gres[list(g.kinds)][:, members].sum(axis=0) for g in self.gres]
         return all(bool((count == count[0]).all()) for count in have)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from slurmsim.core.placement.best_fit import GresNeed
 from slurmsim.core.records.allocation import IntArray
+from slurmsim.core.records.local_cores import SHARED
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.value import Value
 from slurmsim.data_classes import dataclass, replace
@@ -365,9 +366,13 @@ def untouched(table: NodeTable, free_gres: IntArray, idx: IntArray) -> npt.NDArr
 def all_of(table: NodeTable, idx: IntArray, wanted: Sequence[Demand] = ()) -> tuple[tuple[int, IntArray], ...]:
     """Return the GRES of the nodes of an exclusive job (gres_ctld_job_alloc_whole_node).
 
-    It gets all of them, of explicit ones what it asks for, and none of those that no job uses up.
+    It gets all of them, GPUs whole unless it asked for shares of them; of explicit ones what it asks for, and none of
+    those that no job uses up.
     """
-    found = [(kind, row[idx]) for kind, row in enumerate(table.gres) if row[idx].any()]
+    unwanted = ("gpu",) if wants_shares(wanted, table) else SHARED
+    mixed = table.local is not None and any(layout.shared for layout in table.local.layouts.values())
+    found = [(kind, row[idx]) for kind, row in enumerate(table.gres)
+             if row[idx].any() and not (mixed and table.gres_kinds[kind][0] in unwanted)]  # fmt: skip
     if table.unconsumed:
         found = [(kind, row * 0 if kind in table.unconsumed else row) for kind, row in found]
     if table.explicit:
@@ -382,6 +387,11 @@ def has_devices(wanted: Sequence[Demand], table: NodeTable, node: int) -> bool:
     """Return True if `node` knows some of the devices wanted one by one: by type, or by the cores beside them."""
     names = {table.gres_kinds[demand.kinds[0]][0] for demand in wanted}
     return any(g.name in names and bool(g.type or g.near) for g in table.specs[node].gres)
+
+
+def wants_shares(wanted: Sequence[Demand], table: NodeTable) -> bool:
+    """Return True if shares of GPUs are wanted (shard, mps)."""
+    return any(table.gres_kinds[demand.kinds[0]][0] in SHARED for demand in wanted)
 
 
 def _has_no_files(demand: Demand, table: NodeTable | None) -> bool:

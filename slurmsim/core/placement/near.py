@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slurmsim.core.placement.gres import Demand
-from slurmsim.core.records.local_cores import Device, NodeLayout, first_bits
+from slurmsim.core.records.local_cores import SHARED, Device, NodeLayout, Sharing, first_bits
 from slurmsim.core.records.value import Value
 from slurmsim.data_classes import dataclass, field
 
@@ -21,6 +21,7 @@ class Want(Value):
 
     `cpus` come with each device; they are sure unless only `guessed` from the number of tasks. `asked_cpus` are those
     of ``--cpus-per-gpu``; `made_tasks` the tasks that each makes (``--ntasks-per-gpu``).
+    `shared_kind` is the kind of shares of GPUs, -1 for devices.
     """
 
     kinds: frozenset[int]
@@ -33,6 +34,7 @@ class Want(Value):
     guessed: bool = False
     made_tasks: int = 0
     asked_cpus: int = 0
+    shared_kind: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,20 @@ class Binding(Value):
     whole_sockets: bool = False
     old: bool = False
     by_first_socket: bool = False
+    sharing: Sharing = Sharing()
+    one_task: bool = False
+
+
+@dataclass(slots=True)
+class Shares:
+    """Shares of the GPUs of a node, free and in use, by kind; `ever`: one GPU needs not have all that a job wants."""
+
+    free: dict[int, list[int]]
+    used: dict[int, list[int]]
+    ever: bool = False
+
+
+NO_SHARES = Shares({}, {})
 
 
 @dataclass(slots=True)
@@ -99,8 +115,10 @@ class _Devices:
     bits: list[int]
     counts: list[int]
     anywhere: int = 0
+    n_anywhere: int = 0
     total: int = 0
     most: int = 0
+    tasks: int | None = None  # that shares of single GPUs serve
 
 
 @dataclass(slots=True)
@@ -126,15 +144,16 @@ class _Node:
 
 
 def offer(
-    layout: NodeLayout, free: int, taken: int, cpus: int, vpus: int, binding: Binding, most_gpus: int | None
-) -> Offer | None:
+    layout: NodeLayout, free: int, taken: int, cpus: int, vpus: int, binding: Binding, most_gpus: int | None,
+    shares: Shares = NO_SHARES,
+) -> Offer | None:  # fmt: skip
     """Return what a node offers with cores `free`, devices `taken` and so many usable `cpus`; None: not what is needed.
 
     `vpus`: CPUs the job uses of a core. `most_gpus`: those its memory suffices for, None for any number.
     """
     node = _Node(layout, vpus, free, cpus)
     for want in binding.wants:
-        devices = _find(node, want, taken, binding)
+        devices = _find(node, want, taken, binding, shares)
         if devices is None:
             return None
         node.found.append(devices)
@@ -159,13 +178,15 @@ def _open_sockets(node: _Node) -> int:
 # -- which devices (gres_sock_list_create) -----------------------------------------------------------------------
 
 
-def _find(node: _Node, want: Want, taken: int, binding: Binding) -> _Devices | None:
+def _find(node: _Node, want: Want, taken: int, binding: Binding, shares: Shares) -> _Devices | None:
     """Return the free devices of `want` by socket; None if they are too few."""
     layout = node.layout
     found = _Devices(want, [0] * layout.sockets, [0] * layout.sockets)
-    for device in layout.of_name(want.name):
+    if want.shared_kind >= 0:
+        _find_shares(node, found, shares, binding)
+    for device in () if want.shared_kind >= 0 else layout.of_name(want.name):
         if device.kind in want.kinds and not device.bit & taken:
-            _place(node, found, device, binding)
+            _place(node, found, device, binding, 1)
     if want.per_socket:
         _whole_sockets(node, found, enforce=binding.enforce)
     if binding.enforce and binding.by_first_socket and binding.few_sockets and want.per_job and not want.per_socket:
@@ -174,16 +195,42 @@ def _find(node: _Node, want: Want, taken: int, binding: Binding) -> _Devices | N
     return found if found.total and found.total >= least else None
 
 
-def _place(node: _Node, found: _Devices, device: Device, binding: Binding) -> None:
+def usable_shares(shares: Shares, want: Want, binding: Binding) -> list[int]:
+    """Return the shares that count of each GPU: of MPS only those of GPUs in use, if there are any."""
+    free, used = shares.free.get(want.shared_kind, []), shares.used.get(want.shared_kind, [])
+    if want.name == "mps" and any(used) and not shares.ever:
+        free = [count if busy else 0 for count, busy in zip(free, used, strict=True)]
+    if want.per_task and not binding.by_first_socket:
+        free = [count if count >= want.per_task else 0 for count in free]
+    return free
+
+
+def _find_shares(node: _Node, found: _Devices, shares: Shares, binding: Binding) -> None:
+    """Find the free shares of GPUs; all a job gets are of one GPU, unless several are allowed."""
+    want = found.want
+    free = usable_shares(shares, want, binding)
+    for gpu, count in zip(node.layout.of_name("gpu"), free, strict=False):
+        if count:
+            _place(node, found, gpu, binding, count)
+    if not (binding.sharing.several or shares.ever):
+        found.most = max(free, default=0)
+    if want.per_task:
+        tasks = [min(count // want.per_task, 1) if binding.one_task else count // want.per_task for count in free]
+        found.tasks = sum(tasks) if binding.sharing.several else max(tasks, default=0)
+
+
+def _place(node: _Node, found: _Devices, device: Device, binding: Binding, count: int) -> None:
+    """Count so much of one device for the sockets it is beside."""
     if not device.sockets:
         found.anywhere |= device.bit
-        found.total += 1
+        found.n_anywhere += count
+        found.total += count
         return
     sockets = [s for s in device.sockets if not binding.enforce or node.cores & node.layout.socket(s)]
     for socket in sockets[:1] if binding.by_first_socket else sockets:
         found.bits[socket] |= device.bit
-        found.counts[socket] += 1
-    found.total += bool(sockets)
+        found.counts[socket] += count
+    found.total += count if sockets else 0
 
 
 def _whole_sockets(node: _Node, found: _Devices, *, enforce: bool) -> None:
@@ -310,7 +357,7 @@ def _filter(left: _Filter, found: _Devices) -> bool:
     counted = _countable(left, want, counted, most)
     if not counted or max(want.per_node, want.per_task) > counted:
         return False
-    counted = _limit_tasks(left, want, counted)
+    counted = _limit_tasks(left, found, counted)
     if left.max_tasks == 0:
         return False
     if (binding.enforce or binding.first) and (binding.old or n_required != node.layout.sockets):
@@ -379,7 +426,7 @@ def _gather(left: _Filter, found: _Devices, most: int) -> tuple[int, int, int]:
     """Take sockets with the most free cores first; return devices counted, sockets required for them, and cores."""
     want, binding, node = found.want, left.binding, left.node
     picky = binding.enforce or binding.first
-    counted = found.anywhere.bit_count()
+    counted = found.n_anywhere
     n_anywhere, n_required, n_cores, enough = counted, 0, 0, False
     least = max(left.min_tasks, 1) * binding.cpus_per_task
     least = -(-least // node.vpus)
@@ -416,9 +463,9 @@ def _leave_far_cores(left: _Filter, socket: int, least: int) -> None:
         left.node.fewer_cpus(left.n_cores)
 
 
-def _limit_tasks(left: _Filter, want: Want, counted: int) -> int:
+def _limit_tasks(left: _Filter, found: _Devices, counted: int) -> int:
     """Limit the tasks to those the devices can serve; return how many devices those need at most."""
-    binding = left.binding
+    binding, want = left.binding, found.want
     if want.cpus and not binding.old:
         brought = want.cpus * counted
         if brought < left.min_tasks * binding.cpus_per_task or brought < binding.min_cpus:
@@ -427,7 +474,7 @@ def _limit_tasks(left: _Filter, want: Want, counted: int) -> int:
             tasks = brought // binding.cpus_per_task
             left.max_tasks = tasks if left.max_tasks is None else min(left.max_tasks, tasks)
     if want.per_task:
-        tasks = counted // want.per_task
+        tasks = counted // want.per_task if found.tasks is None else found.tasks
         left.max_tasks = tasks if left.max_tasks is None else min(left.max_tasks, tasks)
         if not (want.per_node or binding.old):
             counted = min(left.max_tasks * want.per_task, counted)
@@ -519,6 +566,6 @@ def wants_of(
             per_job=demand.count if demand.scope == "job" else demand.total if demand.scope == "task" else 0,
             cpus=demand.cpus or demand.task_cpus or guess.cpus,
             guessed=not (demand.cpus or demand.task_cpus), made_tasks=demand.task_cpus // cpus_per_task,
-            asked_cpus=demand.cpus if demand.reserved else 0,
+            asked_cpus=demand.cpus if demand.reserved else 0, shared_kind=demand.kinds[0] if name in SHARED else -1,
         ))  # fmt: skip
     return tuple(found)

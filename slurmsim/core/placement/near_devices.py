@@ -29,6 +29,7 @@ class Chosen:
     tasks: int
     cpus: int
     given: list[int] = field(default_factory=list)
+    shares: list[tuple[int, tuple[int, ...]]] = field(default_factory=list)
 
     def on(self, socket: int) -> int:
         """Return how many of its cores are on `socket`."""
@@ -64,6 +65,8 @@ def choose_devices(nodes: list[Chosen], order: Sequence[int], wants: Sequence[Wa
         node.given = []
     enough = True
     for k, want in enumerate(wants):
+        if want.shared_kind >= 0:  # chosen apart (near_shares.py)
+            continue
         if want.per_node:
             given = [_of_node(node, node.by_socket[k], want.per_node, binding) for node in nodes]
         elif want.per_socket:
@@ -123,7 +126,7 @@ def _of_sockets(node: Chosen, by_socket: list[int], each: int, binding: Binding)
 
 
 def _of_tasks(node: Chosen, by_socket: list[int], each: int, binding: Binding) -> int:
-    tasks = _tasks_of_sockets(node, binding)
+    tasks = tasks_of_sockets(node, binding)
     pick = _Pick(node, by_socket, min(sum(tasks), node.tasks) * each)
     if binding.old:
         goal = 0
@@ -143,7 +146,7 @@ def _of_tasks(node: Chosen, by_socket: list[int], each: int, binding: Binding) -
     return pick.taken
 
 
-def _tasks_of_sockets(node: Chosen, binding: Binding) -> list[int]:
+def tasks_of_sockets(node: Chosen, binding: Binding) -> list[int]:
     """Return the tasks of each socket, as its cores take them (_build_tasks_per_node_sock).
 
     22.05 takes each for one of one CPU. Since 25.11 sockets with cores left over count as if they had tasks of their

@@ -10,8 +10,9 @@ from slurmsim.core.placement.compiled_request import CompiledRequest, GuessedReq
 from slurmsim.core.placement.core_choice import CoreWish, chosen_cores
 from slurmsim.core.placement.free_state import FreeState
 from slurmsim.core.placement.gres import NEAR
-from slurmsim.core.placement.near import Binding, Offer, offer, wants_of
-from slurmsim.core.placement.near_devices import Chosen, choose_devices
+from slurmsim.core.placement.near import NO_SHARES, Binding, Offer, Shares, offer, wants_of
+from slurmsim.core.placement.near_devices import Chosen, choose_devices, tasks_of_sockets
+from slurmsim.core.placement.near_shares import choose_shares
 from slurmsim.core.records.allocation import Hold, IntArray
 from slurmsim.core.records.local_cores import NodeLayout, Unheld, first_bits, layout_of
 from slurmsim.core.records.node_table import NodeTable
@@ -90,7 +91,8 @@ def binding_of(request: CompiledRequest, table: NodeTable, rules: ReleaseRules) 
         is_bound(request, table), isinstance(request, GuessedRequest), least, most, request.tasks_per_node,
         asked.tasks_per_socket, asked.tasks_per_core, sockets, asked.sockets_per_node > 1, _few_sockets(request, rules),
         request.min_nodes - 1, request.least_cpus, asked.overcommit, table.unit == "socket",
-        old=not rules.gpu_cpus_by_node, by_first_socket=not rules.binds_every_socket,
+        old=not rules.gpu_cpus_by_node, by_first_socket=not rules.binds_every_socket, sharing=table.sharing,
+        one_task=asked.one_task_per_sharing or (table.sharing.one_task and not asked.tasks_share),
     )  # fmt: skip
 
 
@@ -139,10 +141,12 @@ def offer_near(
             continue
         cpus_here = int(usable[k])
         most = int(free.free_mem[node]) // request.mem_gpu if request.mem_gpu else None
-        state = (layout, unheld.cores(node), unheld.devices(node), cpus_here, most)
-        if state not in known:
-            known[state] = _offer_of(request, binding, *state) if cpus_here else None
-        made = known[state]
+        shares, cores, taken = _shares_of(unheld, layout, node), unheld.cores(node), unheld.devices(node)
+        key = (layout, cores, taken, cpus_here, most, *map(tuple, (*shares.free.values(), *shares.used.values())))
+        if key not in known:
+            used = int(request.used_each(np.int64(layout.threads)))
+            known[key] = offer(layout, cores, taken, cpus_here, used, binding, most, shares) if cpus_here else None
+        made = known[key]
         if made is None:
             cpus[k] = 0
             continue
@@ -152,17 +156,15 @@ def offer_near(
     return found
 
 
-def _offer_of(
-    request: CompiledRequest,
-    binding: Binding,
-    layout: NodeLayout,
-    cores: int,
-    devices: int,
-    cpus: int,
-    most: int | None,
-) -> Offer | None:
-    used = int(request.used_each(np.int64(layout.threads)))
-    return offer(layout, cores, devices, cpus, used, binding, most)
+def _shares_of(unheld: Unheld | _Counted, layout: NodeLayout, node: int) -> Shares:
+    """Return the shares of the GPUs of a node, free and in use."""
+    if not layout.shared or isinstance(unheld, _Counted):
+        return NO_SHARES
+    kinds = [kind for kind, _ in layout.shared]
+    return Shares(
+        {kind: unheld.shares(node, kind) for kind in kinds}, {kind: unheld.used_shares(node, kind) for kind in kinds},
+        unheld.all_gone,
+    )  # fmt: skip
 
 
 def hold(
@@ -204,7 +206,24 @@ def hold(
     in_order = [place[node] for node in order]
     if not choose_devices(chosen, in_order, binding.wants, binding) and rules.binds_every_socket:
         return None
+    if not _share(unheld, idx, chosen, binding):
+        return None
     return cpus, *_granted(free, table, idx, chosen, cores, unheld)
+
+
+def _share(unheld: Unheld | _Counted, idx: IntArray, chosen: list[Chosen], binding: Binding) -> bool:
+    """Choose shares of GPUs for the wants of shares; False if a node has too few."""
+    for want in (want for want in binding.wants if want.shared_kind >= 0):
+        for node, found in zip(idx.tolist(), chosen, strict=True):
+            layout = unheld.layout(node)
+            if layout is None:
+                return False
+            tasks = tasks_of_sockets(found, binding)
+            given = choose_shares(layout, want, _shares_of(unheld, layout, node), binding, found.cores, tasks)
+            if given is None:
+                return False
+            found.shares.append((want.shared_kind, given))
+    return True
 
 
 def _tasks_on(request: CompiledRequest, cpus: IntArray) -> list[int]:
@@ -270,6 +289,8 @@ def _granted(
             if mine & of_kind:
                 counts.setdefault(kind, np.zeros(len(idx), np.int64))[k] = (mine & of_kind).bit_count()
                 devices.append((kind, mine & of_kind))
+        for kind, given in found.shares:
+            counts.setdefault(kind, np.zeros(len(idx), np.int64))[k] = sum(given)
         if layout is not None:
-            held[node] = Hold(cores[node], tuple(devices))
+            held[node] = Hold(cores[node], tuple(devices), tuple(found.shares))
     return tuple(sorted(counts.items())), None if free.unheld is None else held

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, from_ascending, lowest, to_bools, to_indices
 from slurmsim.bitmap import runs as bit_runs
@@ -35,6 +36,7 @@ from slurmsim.core.placement.gres import (
     preference,
     totals,
     untouched,
+    wants_shares,
 )
 from slurmsim.core.placement.gres import usable as usable_gres
 from slurmsim.core.placement.linear_fit import choose_linear
@@ -225,6 +227,8 @@ class Placer:
         if request.whole:
             idx = to_indices(mask)
             cpus = request.used_of(self.table.cpus[idx], self.table.grain[idx])
+            if not (self.table.sharing.several or self._asks_ever) and wants_shares(request.gres, self.table):
+                cpus = np.where(self._several_gpus(idx), 0, cpus)  # of which it may not have shares together
             if request.task_cpus:
                 cpus = cpus - cpus % request.task_cpus
         else:
@@ -259,6 +263,12 @@ class Placer:
             idx, cpus = idx[keep], cpus[keep]
             have, near = (None, None) if have is None or near is None else (have[:, keep], near[keep])
         return self._place_general(request, free, idx, cpus, have, near, rough, later, bias, offers)
+
+    def _several_gpus(self, idx: IntArray) -> npt.NDArray[np.bool_]:
+        """Return which nodes of `idx` have more GPUs than one, shape (len(idx),)."""
+        gpus = [kind for kind, (name, _) in enumerate(self.table.gres_kinds) if name == "gpu"]
+        found: npt.NDArray[np.bool_] = self.table.gres[gpus][:, idx].sum(axis=0) > 1
+        return found
 
     def offer(
         self, request: CompiledRequest, idx: IntArray, have: IntArray, cpus: IntArray

@@ -29,10 +29,14 @@ class Share:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hold(Value):
-    """Cores and devices that one job has of one node, as bits; devices by kind."""
+    """Cores and devices that one job has of one node, as bits; devices by kind.
+
+    `shares`: how much of each GPU it has, by kind of shard or MPS.
+    """
 
     cores: int
     devices: tuple[tuple[int, int], ...] = ()
+    shares: tuple[tuple[int, tuple[int, ...]], ...] = ()
 
 
 class Allocation:

@@ -14,7 +14,7 @@ import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices, to_bools
 from slurmsim.core.records.allocation import Allocation, IntArray
-from slurmsim.core.records.local_cores import LocalCores, Unheld
+from slurmsim.core.records.local_cores import LocalCores, Sharing, Unheld
 from slurmsim.core.records.node_columns import NodeColumns
 from slurmsim.core.records.shared_cores import SharedCores
 from slurmsim.errors import InvariantError
@@ -43,6 +43,7 @@ class NodeTable(NodeColumns):
         self.used_by: dict[int, IntArray] = {}
         self.cores: SharedCores | None = None  # where some partition lets jobs share cores
         self.local: LocalCores | None = None  # where devices are beside some sockets only
+        self.sharing = Sharing()
         self.binds_gres = False  # ENFORCE_BINDING_GRES: jobs are bound to the cores beside their devices by default
 
     @property

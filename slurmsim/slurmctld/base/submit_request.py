@@ -106,6 +106,8 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         spread_segments=bool(get("spread_segments")),
         enforce_binding="enforce-binding" in flags,
         disable_binding="disable-binding" in flags,
+        one_task_per_sharing="one-task-per-sharing" in flags,
+        tasks_share="multiple-tasks-per-sharing" in flags,
         block_cores=_block_cores(get("distribution") or ""),
     ))  # fmt: skip
     return _with_cpus(asked, request)

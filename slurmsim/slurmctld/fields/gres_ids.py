@@ -7,6 +7,7 @@ Mirrors gres_ctld_job_build_details (gres_ctld.c) and _node_gres_used (gres.c), 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from slurmsim.core.records.job import Job
@@ -99,13 +100,51 @@ def gres_of(core: Job, node: int, cluster: LiveCluster) -> str:
     own = {kind for kind, _ in core.alloc.gres}
     for kind in sorted(own | _other_types(core, node, cluster)):
         devices = held.get((run, node, kind), ())
-        if devices or kind not in own:
+        if shares := _shares_of(core, node, kind, cluster):
+            parts.append(_shared_text(kind, node, shares, cluster))
+        elif devices or kind not in own:
             label = _label(*cluster.controller.state.table.gres_kinds[kind])
             if _counted(cluster, node, kind):
                 parts.append(f"{label}(CNT:{len(devices)})")
             else:
                 parts.append(f"{label}:{len(devices)}(IDX:{_indices(cluster, node, kind, devices)})")
     return ",".join(parts)
+
+
+def _shares_of(core: Job, node: int, kind: int, cluster: LiveCluster) -> tuple[int, ...]:
+    """Return how many shares of each GPU of a node a running job has; none if `kind` is no share of GPUs."""
+    alloc = core.alloc
+    held = None if alloc is None or alloc.held is None else alloc.held.get(node)
+    return () if held is None else dict(held.shares).get(kind, ())
+
+
+def _shared_text(kind: int, node: int, shares: tuple[int, ...], cluster: LiveCluster) -> str:
+    """Return the shares that a job has: ``shard:3(3/4,0/4)``, before 24.11 ``shard:3(IDX:0)``."""
+    label = _label(*cluster.controller.state.table.gres_kinds[kind])
+    if not since(cluster.release, "shares_told_of_each_gpu"):
+        return f"{label}:{sum(shares)}(IDX:{task_ranges(k for k, count in enumerate(shares) if count)})"
+    return f"{label}:{sum(shares)}({_of_each(kind, node, shares, cluster)})"
+
+
+def _of_each(kind: int, node: int, shares: Iterable[int | str], cluster: LiveCluster) -> str:
+    local = cluster.controller.state.table.local
+    caps = dict(local.layouts[node].shared)[kind] if local is not None else ()
+    return ",".join(f"{count}/{cap}" for count, cap in zip(shares, caps, strict=True))
+
+
+def _shared_use(kind: int, node: int, cluster: LiveCluster) -> tuple[int, str] | None:
+    """Return how many shares of the GPUs of a node are in use, and of which; None if `kind` is no share of GPUs."""
+    unheld = cluster.controller.state.table.unheld
+    layout = None if unheld is None else unheld.layout(node)
+    if unheld is None or layout is None or kind not in dict(layout.shared):
+        return None
+    used = unheld.used_shares(node, kind)
+    if not since(cluster.release, "shares_told_of_each_gpu"):
+        there = [k for k, count in enumerate(used) if count]
+        return len(there), f"IDX:{task_ranges(there) or 'N/A'}"
+    taken = unheld.whole_devices(node) if since(cluster.release, "no_null_types") else 0
+    told = ["-" if gpu.bit & taken else count for gpu, count in zip(layout.of_name("gpu"), used, strict=True)]
+    return sum(used), _of_each(kind, node, told, cluster)
 
 
 def _other_types(core: Job, node: int, cluster: LiveCluster) -> set[int]:
@@ -169,7 +208,10 @@ def _of_job(job: Job, kind: int, node: int) -> int:
 
 
 def _placed(node: int, name: str, cluster: LiveCluster) -> bool:
-    """Return True if gres.conf says which cores are beside devices called `name`."""
+    """Return True if gres.conf says which cores are beside devices called `name`, or jobs share them."""
+    local = cluster.controller.state.table.local
+    if local is not None and node in local.layouts and local.layouts[node].shared:
+        return since(cluster.release, "shares_told_of_each_gpu")
     return any(gres.near for gres in cluster.spec.nodes[node].gres if gres.name == name)
 
 
@@ -186,7 +228,8 @@ def gres_used(node: int, cluster: LiveCluster) -> str | None:
             parts.append(f"{name}:0")
         for kind in kinds:
             of_type = table.gres_kinds[kind][1]
-            if not (of_type or _placed(node, name, cluster)):
+            shared = _shared_use(kind, node, cluster)
+            if not (of_type or shared or _placed(node, name, cluster)):
                 parts.append(f"{name}:{used_gres(kind, node, cluster)}")
                 continue
             # this walks over all running jobs, so only nodes with typed devices pay for it
@@ -195,5 +238,6 @@ def gres_used(node: int, cluster: LiveCluster) -> str | None:
             numbers = _indices(cluster, node, kind, tuple(sorted(devices))) or "N/A"
             if not of_type and not since(cluster.release, "no_null_types"):
                 of_type = "(null)"
-            parts.append(f"{_label(name, of_type)}:{len(devices)}(IDX:{numbers})")
+            count, where = (len(devices), f"IDX:{numbers}") if shared is None else shared
+            parts.append(f"{_label(name, of_type)}:{count}({where})")
     return ",".join(parts) or None

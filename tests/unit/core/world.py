@@ -307,6 +307,7 @@ def _make_parser() -> argparse.ArgumentParser:
     add("--ntasks-per-gpu", dest="tasks_gpu", type=int, default=0)
     add("--ntasks-per-socket", dest="per_socket", type=int, default=0)
     add("--gres-flags", dest="gres_flags", default="")
+    add("--tres-per-task", dest="tres_task", default="", help="gres/shard:2")
     add("-m", dest="distribution", default="")
     add("--nice", type=int, default=0)
     add("--begin", type=int, default=None, help="absolute simulated second")
@@ -353,6 +354,7 @@ def _gres(asked: argparse.Namespace) -> tuple[GresRequest, ...]:
     for text, prefix, scope in (
         (asked.gres, "", "node"), (asked.gpus, "gpu:", "job"), (asked.gpus_node, "gpu:", "node"),
         (asked.gpus_task, "gpu:", "task"), (asked.gpus_socket, "gpu:", "socket"),
+        (asked.tres_task.removeprefix("gres/"), "", "task"),
     ):  # fmt: skip
         for item in filter(None, text.split(",")):
             name, *rest = (prefix + item).split(":")
@@ -375,6 +377,7 @@ def _submission(asked: argparse.Namespace, job_id: int, first: int, task: int | 
         int(asked.switches.partition("@")[2]) if "@" in asked.switches else None, asked.mem_gpu,
         sockets_per_node=asked.sockets, cpus_per_gpu=asked.cpus_gpu, cpus_given=bool(asked.cpus),
         tasks_per_gpu=asked.tasks_gpu, tasks_per_socket=asked.per_socket,
+        one_task_per_sharing=asked.gres_flags == "one-task-per-sharing",
         enforce_binding=asked.gres_flags == "enforce-binding", block_cores=asked.distribution.endswith(":block"),
     )  # fmt: skip
     with suppress(SubmitError):  # the controller refuses it
