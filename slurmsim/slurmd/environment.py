@@ -93,6 +93,7 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     found |= shown(_ROWS, known, release)
     if facts.get("gpus"):
         found |= dict.fromkeys(facts["gpu_variables"], facts.get("gpu_names") or facts["gpus"])
+    found |= facts.get("share_variables") or {}
     found.setdefault("TMPDIR", "/tmp")
     found.setdefault("HOME", str(facts.get("home") or "/"))
     for name in ("USER", "LOGNAME"):

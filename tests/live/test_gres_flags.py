@@ -99,3 +99,32 @@ def test_gpus_are_told_by_their_uuids_where_all_have_one(tmp_path: Path, known: 
         assert step.stdout == f"{told} {told} 0,1\n"
         cluster.run(["sbatch", "-W", "--gpus=2", "-o", str(tmp_path / "out"), "--wrap", f"{show} $SLURM_JOB_GPUS"])
         assert (tmp_path / "out").read_text() == f"{told} {told} 0,1\n"
+
+
+@pytest.mark.parametrize("release", ["22.05", "26.05"])
+@pytest.mark.parametrize(
+    ("share", "told"),
+    [  # as real 22.05.8 and 26.05.5 set them in a batch script and in a step of it
+        (
+            "shard:3",
+            "CUDA_VISIBLE_DEVICES=0 GPU_DEVICE_ORDINAL=0 ROCR_VISIBLE_DEVICES=0 SLURM_GPUS_ON_NODE=1 SLURM_JOB_GPUS=0 "
+            "SLURM_SHARDS_ON_NODE=3 ZE_AFFINITY_MASK=0",
+        ),
+        (
+            "mps:30",
+            "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=30 CUDA_VISIBLE_DEVICES=0 SLURM_GPUS_ON_NODE=1 SLURM_JOB_GPUS=0",
+        ),
+    ],
+)
+def test_jobs_are_told_their_shares_of_gpus(tmp_path: Path, share: str, told: str, release: str) -> None:
+    conf = CONF.replace("GresTypes=r1,r2,r3", "GresTypes=gpu,mps,shard")
+    name, total = share.partition(":")[0], {"shard": 8, "mps": 200}[share.partition(":")[0]]
+    (tmp_path / "slurm.conf").write_text(conf.replace("r1:4,r2:4,r3:no_consume:2", f"gpu:2,{name}:{total}"))
+    (tmp_path / "gres.conf").write_text(f"Name=gpu File=/dev/tty[0-1]\nName={name} Count={total}\n")
+    show = "env | grep -E '^(SLURM_(SHARD|[A-Z_]*GPUS)|CUDA|ROCR|ZE_|GPU_DEV)' | sort | paste -sd ' '"
+    script = f'{show}\nsrun sh -c "{show}"'
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", slurm_version=release) as cluster:
+        cluster.run(["sbatch", "-W", f"--gres={share}", "-o", str(tmp_path / "out"), "--wrap", script])
+    batch, step = (tmp_path / "out").read_text().splitlines()
+    both = sorted([*told.split(), "SLURM_STEP_GPUS=0"])
+    assert (batch, sorted(step.split())) == (told, both)

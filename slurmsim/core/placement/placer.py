@@ -480,6 +480,7 @@ class Placer:
         that it has tried before behind others.
         """
         counts = CountedGres(ask.gres)
+        makes_tasks = any(demand.task_cpus for demand in request.gres)  # which one node has to have room for
         known = self.tried if later and ask.gres is not None else {}
         near = weights % (NEAR + 1)
         if ask.gres is not None:  # nodes are in order before it is known how many GPUs are near
@@ -489,11 +490,14 @@ class Placer:
             if required and int(idx[k]) not in required:
                 continue
             complete, alone = counts.add(int(idx[k]), int(cpus[k]))
-            if not (complete or (alone and self._asks_ever)) or cpus[k] < ask.min_cpus:
+            serves = alone or (complete and not makes_tasks) if self._asks_ever else complete
+            if not serves or cpus[k] < ask.min_cpus:
                 continue
             one = slice(k, k + 1)
             # it is asked for no more GRES than it has where no test finds out that they are too few
-            trusted = not alone and (self._asks_ever or not has_devices(request.gres, self.table, int(idx[k])))
+            trusted = not (alone or makes_tasks) and (
+                self._asks_ever or not has_devices(request.gres, self.table, int(idx[k]))
+            )
             asked = replace(ask, gres=None) if trusted else ask
             taken = self._take(request, asked, idx[one], cpus[one], weights[one], required, False)
             if taken is not None or not alone:

@@ -118,6 +118,25 @@ def _shares_of(core: Job, node: int, kind: int, cluster: LiveCluster) -> tuple[i
     return () if held is None else dict(held.shares).get(kind, ())
 
 
+def shares_told(core: Job, node: int, cluster: LiveCluster) -> tuple[list[int], dict[str, str]]:
+    """Return the GPUs of a node of which a running job has shares, and the variables that say how much."""
+    alloc, local = core.alloc, cluster.controller.state.table.local
+    held = None if alloc is None or alloc.held is None else alloc.held.get(node)
+    gpus: list[int] = []
+    told: dict[str, str] = {}
+    if held is None or local is None:
+        return gpus, told
+    caps = dict(local.layouts[node].shared)
+    for kind, counts in held.shares:
+        gpus += [k for k, count in enumerate(counts) if count]
+        if cluster.controller.state.table.gres_kinds[kind][0] == "shard":
+            told["SLURM_SHARDS_ON_NODE"] = str(sum(counts))
+        elif sum(counts):
+            first = gpus[0]
+            told["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = str(100 * counts[first] // caps[kind][first])
+    return sorted(set(gpus)), told
+
+
 def _shared_text(kind: int, node: int, shares: tuple[int, ...], cluster: LiveCluster) -> str:
     """Return the shares that a job has: ``shard:3(3/4,0/4)``, before 24.11 ``shard:3(IDX:0)``."""
     label = _label(*cluster.controller.state.table.gres_kinds[kind])

@@ -26,12 +26,13 @@ from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH
 from slurmsim.slurmctld.base.stepmgr import has_stepmgr
 from slurmsim.slurmctld.base.submit_request import array_tasks
-from slurmsim.slurmctld.fields.gres_ids import gpu_devices
+from slurmsim.slurmctld.fields.gres_ids import gpu_devices, shares_told
 from slurmsim.slurmctld.fields.network_address import network_address
 from slurmsim.slurmctld.fields.output_files import file_name
 from slurmsim.slurmctld.fields.sharing import exclusive
 from slurmsim.slurmctld.processes import job_termination, node_programs
 from slurmsim.slurmctld.processes.running_programs import RunningPrograms
+from slurmsim.slurmctld.processes.step_gpus import variables_of
 from slurmsim.slurmctld.processes.step_places import lay_out
 from slurmsim.slurmd.environment import batch_environment
 from slurmsim.slurmd.script_runner import Executor
@@ -382,7 +383,8 @@ class RealJobs:
         """Return which GPUs the job has on its first node, and how many."""
         assert core.alloc is not None
         node = int(core.alloc.indices()[0])
-        devices = gpu_devices(core, node, self.cluster)
+        shares, told = shares_told(core, node, self.cluster)
+        devices = gpu_devices(core, node, self.cluster) or shares
         if not devices:
             return {}
         uuids = self.cluster.spec.nodes[node].gpu_uuids
@@ -390,7 +392,8 @@ class RealJobs:
             "gpus": ",".join(map(str, devices)),
             "gpu_names": ",".join(uuids[device] for device in devices) if uuids else None,
             "gpus_on_node": len(devices),
-            "gpu_variables": self.cluster.spec.nodes[node].gpu_variables,
+            "gpu_variables": variables_of(self.cluster.spec.nodes[node].gpu_variables, told),
+            "share_variables": told,
         }
 
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.records.local_cores import SHARED
 from slurmsim.gres_counts import BAD_GRES, gres_items
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
-from slurmsim.slurmctld.fields.gres_ids import gpu_devices
+from slurmsim.slurmctld.fields.gres_ids import gpu_devices, shares_told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -176,6 +177,25 @@ def devices_of_step(
         own = gpu_devices(live.core, node, cluster)
         free = [device for device in own if device not in taken]
         found.append((free if len(free) >= count else own)[:count])
+    return found
+
+
+def variables_of(variables: tuple[str, ...], told: Mapping[str, str]) -> tuple[str, ...]:
+    """Return which variables name GPUs: of MPS it is CUDA's alone."""
+    return ("CUDA_VISIBLE_DEVICES",) if "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE" in told else variables
+
+
+def shares_of_step(
+    cluster: LiveCluster, core: Job, asked: Mapping[str, Any], nodes: Sequence[int], places: Sequence[int],
+    tasks: Sequence[int],
+) -> list[tuple[list[int], dict[str, str]]]:  # fmt: skip
+    """Return the GPUs of which a step has shares on each node, and the variables that say how much."""
+    table = cluster.controller.state.table
+    wanted = [gres_of_step(core, table, asked, places, tasks, name) for name in SHARED]
+    found = []
+    for k, node in enumerate(nodes):
+        has = any(counts[k] for counts in wanted)
+        found.append(shares_told(core, node, cluster) if has else ([], {}))
     return found
 
 

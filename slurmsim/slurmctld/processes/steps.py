@@ -29,8 +29,10 @@ from slurmsim.slurmctld.processes.step_gpus import (
     check_gres,
     devices_of_step,
     gres_of_step,
+    shares_of_step,
     short_of_gres,
     tres_of_step,
+    variables_of,
 )
 from slurmsim.slurmctld.processes.step_places import BUSY, Place, Room, place_step, task_ids
 from slurmsim.states import JobState
@@ -163,15 +165,22 @@ def _launch_facts(cluster: LiveCluster, live: LiveJob, step: Step) -> dict[str, 
         arbitrary = _with_places(asked, [table.names[i] for i in members])["arbitrary"]
         ids = [[k for k, i in enumerate(arbitrary) if i == place] for place in places]
     names = [table.names[i] for i in step.nodes]
+    gpus = gres_of_step(core, table, asked, places, tasks, "gpu")
+    devices = asked.get("devices") or [[] for _ in step.nodes]
+    shares = shares_of_step(cluster, core, asked, step.nodes, places, tasks)
     return {
         "step_id": step.number, "nodes": names, "tasks": tasks, "task_ids": ids,
         "cpus": list(step.cpus), "memory": list(step.memory), "node_list": step.node_list(table.names),
         "after": len(live.mail), "resv_ports": step_ports.shown(asked.get("ports") or ()),
         "task_programs": [_program(cluster, name) for name in ("TaskProlog", "TaskEpilog")],
         "network": network_addresses(cluster.spec, names),
-        "gpus": gres_of_step(core, table, asked, places, tasks, "gpu"),
-        "devices": asked.get("devices") or [[] for _ in step.nodes],
-        "gpu_variables": [cluster.spec.nodes[i].gpu_variables for i in step.nodes],
+        "gpus": [count or len(own) for count, (own, _) in zip(gpus, shares, strict=True)],
+        "devices": [one or own for one, (own, _) in zip(devices, shares, strict=True)],
+        "gpu_variables": [
+            variables_of(cluster.spec.nodes[i].gpu_variables, told)
+            for i, (_, told) in zip(step.nodes, shares, strict=True)
+        ],
+        "share_variables": [told for _, told in shares],
         "gpu_uuids": [cluster.spec.nodes[i].gpu_uuids for i in step.nodes],
     }  # fmt: skip
 

@@ -125,6 +125,7 @@ class Launch:
             gpus = life.step["gpus"][node]
             for place, number in enumerate(numbers):
                 own = {"SLURM_GPUS_ON_NODE": str(gpus)} if gpus else {}
+                own |= life.step["share_variables"][node]
                 devices = task_devices(life.chosen, life.step["devices"][node], place)
                 if devices:
                     seen = ",".join(map(str, devices))
