@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    "amounts", "arrays", "atoms", "cycle", "limits", "numbers", "picking", "placement", "priorities", "queue", "rows",
-    "running",
+    "amounts", "arrays", "atoms", "counts", "cycle", "limits", "numbers", "picking", "placement", "priorities", "queue",
+    "rows", "running",
 )  # fmt: skip
 
 

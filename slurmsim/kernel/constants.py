@@ -35,3 +35,9 @@ OPTIONAL: Final = 1
 TEXT: Final = 2
 # digits of a number in a text; more might not fit into 2**53, up to which a float is exact
 MOST_DIGITS: Final = 15
+# what is in the log of a run on counts
+LOG_SUBMIT: Final = 0
+LOG_START: Final = 1
+LOG_END: Final = 2
+LOG_PLAN: Final = 3
+NO_TIME: Final = 1 << 62  # later than all that happens

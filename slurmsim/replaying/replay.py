@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from slurmsim import long_lived
 from slurmsim.config.findings import warnings_among
 from slurmsim.core.records.messages import CreateReservation
+from slurmsim.data_classes import replace
+from slurmsim.replaying.counting import is_counted
 from slurmsim.replaying.inputs import input_columns
 from slurmsim.replaying.instances import InstanceSaver
 from slurmsim.replaying.jobs import FRAME
@@ -25,6 +27,7 @@ from slurmsim.replaying.preparation import Prepared, prepare
 from slurmsim.replaying.signals import of_signal
 from slurmsim.replaying.simulating import simulation_of
 from slurmsim.sim.checkpoints import Checkpoints
+from slurmsim.sim.counted import CountedRun
 from slurmsim.sim.recorder import Recorder
 from slurmsim.sim.shares import SharesRecorder
 from slurmsim.sim.simulation import Simulation, Timed
@@ -95,7 +98,7 @@ def execute(
     from slurmsim.metrics.unstarted import COLUMNS, unstarted
     from slurmsim.metrics.work import energy_j
     from slurmsim.trace.reader import read_trace
-    from slurmsim.trace.writer import TraceWriter
+    from slurmsim.trace.writer import ROW_GROUP, TraceWriter
 
     began = time.perf_counter()
     interrupted = False
@@ -123,10 +126,22 @@ def execute(
         saver = _saving(prepared.options, simulation)
         if every is not None and writer.shares is not None:
             SharesRecorder(simulation.controller, every, writer.shares.append)
+        counted = CountedRun(simulation, prepared.policy_name) if is_counted(prepared) else None
         try:
-            simulation.run()
+            if counted is None:
+                simulation.run()
+            else:
+                counted.run(flush)
         except KeyboardInterrupt:
             interrupted = True
+        if counted is not None and interrupted:  # it has no rows yet: the usual way up to there
+            simulation = simulate(replace(prepared, until=int(simulation.env.now)), recorder)
+            simulation.run()
+        elif counted is not None:
+            for name, arrays in counted.tables(ROW_GROUP):
+                getattr(writer, name).add_columns(arrays)
+            recorder.n_finished = simulation.n_done
+        counted = None  # its memory is the report's now
         recorder.unfinished()
         dropped = sum(prepared.workload.quality.dropped.values())  # of what was left out before it began
         for sub, text in simulation.refused:

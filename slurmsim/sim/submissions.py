@@ -113,10 +113,11 @@ def _compile_requests(workload: Workload) -> tuple[list[ResourceRequest], np.nda
         inverse[order] = np.cumsum(new) - 1
     else:
         first, inverse = np.zeros(1, np.int64), np.zeros(n, np.int64)
-    return [_request(workload, int(row)) for row in first], inverse
+    return [request_of(workload, int(row)) for row in first], inverse
 
 
-def _request(workload: Workload, row: int) -> ResourceRequest:
+def request_of(workload: Workload, row: int) -> ResourceRequest:
+    """Return what the job in that row asks for. Raises WorkloadError."""
     v = {name: int(workload.ints[name][row]) for name in _REQUEST_INTS}
     t = {name: workload.texts[name][row] for name in _REQUEST_TEXTS}
     job = int(workload.ints["job_id"][row])

@@ -124,7 +124,7 @@ LAYERS: dict[str, Layer] = {
     ),
     "sim": Layer(
         ("slurmsim.sim",),
-        _set("vocabulary bitmap capacity model config policy core workload schema trace columns energy")
+        _set("vocabulary bitmap capacity kernel model config policy core workload schema trace columns energy")
         | {"user files"},
         _set("numpy simpy"),
     ),

@@ -1,0 +1,198 @@
+"""A counted run of EASY has the trace that the core makes, cell by cell, with the kernel in either form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unit.kernel_forms import FORMS, kernel
+
+import slurmsim
+from slurmsim.config.load import make_cluster
+from slurmsim.replaying import counting, replay
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import prepare
+from slurmsim.sim import counted
+from slurmsim.sim.recorder import Recorder
+from slurmsim.sim.simulation import Simulation
+from slurmsim.trace.columns import NULL, int_values, text_codes
+from slurmsim.trace.schema import TABLES
+from slurmsim.workload import TextColumn, Workload
+from slurmsim_policies.easy import Easy
+
+Jobs = list[tuple[int, int, int, int, int, str]]
+JOB = st.tuples(
+    st.integers(0, 3), st.integers(1, 5), st.integers(1, 12), st.integers(1, 12), st.sampled_from([0, 0, 1, 7]),
+    st.sampled_from(["", "", "CANCELLED", "FAILED", "COMPLETED"]),
+)  # fmt: skip
+"""Seconds after the job before, nodes, limit, run time, exit code, outcome."""
+LOGS = st.lists(JOB, min_size=1, max_size=40)
+
+
+def log_of(jobs: Jobs, ids: list[int]) -> Workload:
+    gap, need, limit, run, code, outcome = zip(*jobs, strict=True)
+    ints = {
+        "job_id": ids, "submit": np.cumsum(gap), "tasks": need, "time_limit": limit,
+        "run_time": np.minimum(run, limit), "exit_code": code,
+    }  # fmt: skip
+    users = [f"user{k % 3}" for k in range(len(jobs))]
+    return Workload(
+        {name: np.array(column, np.int64) for name, column in ints.items()},
+        {name: _coded(values) for name, values in (("outcome", outcome), ("user", users))},
+    )
+
+
+def _coded(values: Any) -> TextColumn:
+    known = sorted(set(values))
+    return TextColumn(np.array([known.index(value) for value in values], np.int32), known)
+
+
+def by_the_core(workload: Workload, n_nodes: int) -> tuple[dict[str, list[Any]], tuple[int, int]]:
+    """Rows of the trace; passes and backfilled jobs."""
+    rows: dict[str, list[Any]] = {"jobs": [], "events": [], "usage": []}
+    recorder = Recorder(rows["jobs"].append, rows["events"].extend, rows["usage"].extend, lambda _: None)
+    simulation = Simulation(make_cluster(n_nodes, 1), workload, Easy(), listener=recorder)
+    recorder.attach(simulation.controller)
+    simulation.run()
+    recorder.unfinished()
+    found = {
+        name: [tuple(str(c) if isinstance(c, str) else c for c in row) for row in table] for name, table in rows.items()
+    }
+    return found, (simulation.controller.host.passes, simulation.controller.life_cycle.backfilled)
+
+
+def by_counting(workload: Workload, n_nodes: int, rows: int) -> tuple[dict[str, list[Any]], tuple[int, int]]:
+    """The same of a counted run, its tables made `rows` rows at a time."""
+    simulation = Simulation(make_cluster(n_nodes, 1), workload, Easy())
+    run = counted.CountedRun(simulation, "easy")
+    run.run()
+    found: dict[str, list[Any]] = {"jobs": [], "events": [], "usage": []}
+    for name, arrays in run.tables(rows):
+        cells = [_cells(array, column.kind) for array, column in zip(arrays, TABLES[name].values(), strict=True)]
+        found[name] += zip(*cells, strict=True)
+    assert simulation.n_done == simulation.n_jobs == len(workload)
+    return found, (simulation.controller.host.passes, simulation.controller.life_cycle.backfilled)
+
+
+def _cells(array: Any, kind: str) -> list[Any]:
+    if kind == "text":
+        codes, values = text_codes(array)
+        assert len(set(values)) == len(values) and sorted(set(codes.tolist())) == list(range(len(values)))
+        return [values[code] for code in codes]
+    return [None if value == NULL else value for value in int_values(array).tolist()]
+
+
+@FORMS
+@given(LOGS, st.integers(5, 8), st.randoms(use_true_random=False), st.integers(1, 200))
+def test_the_trace_is_that_of_the_core(form: str, jobs: Jobs, n_nodes: int, random: Any, rows: int) -> None:
+    ids = random.sample(range(1, 100), len(jobs))
+    workload = log_of(jobs, ids)
+    submit, job_id = workload.ints["submit"], workload.ints["job_id"]
+    workload.ints["job_id"] = job_id[np.lexsort((job_id, submit))]  # those of one second in order
+    assert counted.can_be_counted(workload, n_nodes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counted, "load", lambda name: kernel(name, form))
+        assert by_counting(workload, n_nodes, rows) == by_the_core(workload, n_nodes)
+
+
+def test_simpy_has_an_event_for_each_instant_and_no_other() -> None:
+    workload = log_of([(2, 1, 5, 5, 0, ""), (1, 5, 5, 4, 0, ""), (3, 1, 9, 1, 0, "")], [1, 2, 3])
+    simulation = Simulation(make_cluster(5, 1), workload, Easy())
+    run = counted.CountedRun(simulation, "easy")
+    times: list[int] = []
+    turn = run._turn
+    run._calls[:] = [lambda timer: (times.append(int(simulation.env.now)), turn(timer))]
+    run.run()
+    # three arrivals; ends at 7, 11 and 12: the second job waits for the first, the third for the second
+    assert times == [2, 3, 6, 7, 11, 12]
+
+
+LOG = "; MaxProcs: 6\n" + "".join(
+    f"{k} {k * 3 % 50 + k} -1 {k * 7 % 40 + 1} {k % 5 + 1} -1 -1 {k % 5 + 1} {k * 11 % 60 + 41} -1 1 1 1 1 1 1 -1 -1\n"
+    for k in range(1, 300)
+)
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    path = tmp_path / "log.swf"
+    path.write_text(LOG)
+    return path
+
+
+def test_files_and_summary_are_the_same(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    usual = counting.is_counted
+    monkeypatch.setattr(replay, "is_counted", lambda prepared: asked.append(usual(prepared)) or asked[-1])
+    slurmsim.run(log, out=tmp_path / "a", policy="easy", report=False)
+    monkeypatch.setattr(replay, "is_counted", lambda _: False)
+    slurmsim.run(log, out=tmp_path / "b", policy="easy", report=False)
+    assert asked == [True]
+    for name in ("jobs", "events", "usage", "requeued", "inputs"):
+        assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes(), name
+    a, b = (json.loads((tmp_path / folder / "summary.json").read_text()) for folder in "ab")
+    for varies in ("wall_s", "jobs_per_s", "peak_rss_bytes"):
+        del a[varies], b[varies]
+    assert a == b
+
+
+def test_an_interrupted_run_has_the_trace_up_to_there(
+    log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    turn = counted.CountedRun._turn
+
+    def interrupted(self: counted.CountedRun, timer: object) -> None:
+        if self._turns == 100:
+            raise KeyboardInterrupt
+        turn(self, timer)
+
+    monkeypatch.setattr(counted.CountedRun, "_turn", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        slurmsim.run(log, out=tmp_path / "a", policy="easy", report=False)
+    trace = slurmsim.read_trace(tmp_path / "a")
+    assert trace.partial and trace.summary["stopped"] and trace.jobs.num_rows > 20
+    assert "RUNNING" in trace.text("jobs", "state")[1]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"policy": "fcfs"}, {"policy": "easy:order=shortest"}, {"policy": "easy:ties=event"}, {"cpus_per_node": 2},
+        {"until": "100"}, {"set": {"SchedulerParameters": "bf_interval=30"}}, {"release": "25.05"},
+        {"mtbf": 1000, "mttr": 100}, {"policy": "conservative"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_is_more_than_counting_goes_by_way_of_the_core(log: Path, options: dict[str, Any]) -> None:
+    given = {"policy": "easy", "nodes": 6, **options}
+    assert counting.is_counted(prepare(RunOptions.of(log, "x", policy="easy", nodes=6)))
+    assert not counting.is_counted(prepare(RunOptions.of(log, "x", **given)))
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("begin", 5), ("nodes", 1), ("cancel_at", 3), ("run_time", 0), ("run_time", 99), ("time_limit", -1),
+        ("tasks", 9), ("priority", 3), ("hold", 1), ("mem_per_cpu", 1), ("depends_on", 1), ("requeue", 0),
+    ],
+)  # fmt: skip
+def test_a_job_that_asks_for_more_is_not_counted(column: str, value: int) -> None:
+    workload = log_of([(1, 1, 5, 5, 0, ""), (1, 1, 5, 5, 0, "")], [1, 2])
+    assert counted.can_be_counted(workload, 5)
+    workload.ints[column] = np.array([workload.ints[column][0], value], np.int64)
+    assert not counted.can_be_counted(workload, 5)
+
+
+def test_numbers_out_of_order_are_not_counted() -> None:
+    together = [(1, 1, 5, 5, 0, ""), (0, 1, 5, 5, 0, "")]
+    assert counted.can_be_counted(log_of(together, [1, 2]), 5)
+    assert not counted.can_be_counted(log_of(together, [2, 1]), 5)
+
+
+def test_twice_the_same_number_is_not_counted() -> None:
+    assert not counted.can_be_counted(log_of([(1, 1, 5, 5, 0, ""), (1, 1, 5, 5, 0, "")], [2, 2]), 5)
