@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from slurmsim.trace.reader import Trace
+    from slurmsim.trace.writer import TraceWriter
 
 _ran = False  # whether this process made a run before
 GC_THRESHOLD = 200_000  # allocations between collections of young objects: a run makes few cycles
@@ -98,10 +99,9 @@ def execute(
     from slurmsim.metrics.unstarted import COLUMNS, unstarted
     from slurmsim.metrics.work import energy_j
     from slurmsim.trace.reader import read_trace
-    from slurmsim.trace.writer import ROW_GROUP, TraceWriter
+    from slurmsim.trace.writer import TraceWriter
 
     began = time.perf_counter()
-    interrupted = False
     every = prepared.options.shares
     power = prepared.cluster.power is not None
     saves = Checkpoints.configured(prepared.cluster.scheduler_parameters) is not None
@@ -126,22 +126,7 @@ def execute(
         saver = _saving(prepared.options, simulation)
         if every is not None and writer.shares is not None:
             SharesRecorder(simulation.controller, every, writer.shares.append)
-        counted = CountedRun(simulation, prepared.policy_name) if is_counted(prepared) else None
-        try:
-            if counted is None:
-                simulation.run()
-            else:
-                counted.run(flush)
-        except KeyboardInterrupt:
-            interrupted = True
-        if counted is not None and interrupted:  # it has no rows yet: the usual way up to there
-            simulation = simulate(replace(prepared, until=int(simulation.env.now)), recorder)
-            simulation.run()
-        elif counted is not None:
-            for name, arrays in counted.tables(ROW_GROUP):
-                getattr(writer, name).add_columns(arrays)
-            recorder.n_finished = simulation.n_done
-        counted = None  # its memory is the report's now
+        simulation, interrupted = _run(prepared, simulation, recorder, writer, flush)
         recorder.unfinished()
         dropped = sum(prepared.workload.quality.dropped.values())  # of what was left out before it began
         for sub, text in simulation.refused:
@@ -193,6 +178,29 @@ def execute(
             build_report(folder, formats=())
         folder = writer.close(partial=interrupted)
     return folder, summary, interrupted
+
+
+def _run(
+    prepared: Prepared, simulation: Simulation, recorder: Recorder, writer: TraceWriter, flush: Callable[[], None]
+) -> tuple[Simulation, bool]:  # fmt: skip
+    """Run to the end or to Ctrl-C; return the simulation that the trace is of, and True if it was cut short."""
+    from slurmsim.trace.writer import ROW_GROUP
+
+    counted = CountedRun(simulation, prepared.policy_name) if is_counted(prepared) else None
+    try:
+        if counted is None:
+            simulation.run()
+            return simulation, False
+        counted.run(flush)
+    except KeyboardInterrupt:
+        if counted is not None:  # it has no rows yet: the usual way up to there
+            simulation = simulate(replace(prepared, until=int(simulation.env.now)), recorder)
+            simulation.run()
+        return simulation, True
+    for name, arrays in counted.tables(ROW_GROUP):
+        getattr(writer, name).add_columns(arrays)
+    recorder.n_finished = simulation.n_done
+    return simulation, False
 
 
 def simulate(prepared: Prepared, recorder: Recorder) -> Simulation:
