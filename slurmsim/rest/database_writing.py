@@ -277,7 +277,7 @@ def post_qos(call: Call) -> Found:
 
 
 def post_clusters(call: Call) -> Found:
-    """POST clusters: there is one, and no other can be made."""
+    """POST clusters: the one there is, and others that share its resources."""
     body, found = body_of(call, tables.listed("clusters", tables.CLUSTER, "CLUSTER_REC"), "OPENAPI_CLUSTERS_RESP")
     _clusters(call, found["clusters"])
     return Found({}, warnings=body.warnings)
@@ -290,18 +290,26 @@ def _clusters(call: Call, records: list[Record]) -> None:
     if not records:
         raise failed(call, function, EMPTY, source)
     own = _cluster(call)
-    for one in records:
-        if one["name"].lower() != own.lower():
-            raise Rejected(f"cluster {one['name']}: slurmsim has one cluster", *NOT_MODELLED, source, 501)
+    others = [one["name"].lower() for one in records if one["name"].lower() != own.lower()]
+    if others:
+        _change_clusters(call, "add_clusters", others, function, source)
+
+
+def _change_clusters(call: Call, action: str, names: list[str], function: str, source: str) -> list[str]:
+    try:
+        return list(call.client.call("resource_change", action=action, names=names)["objects"])
+    except Refusal as refusal:
+        raise failed(call, function, (call.number_of(refusal), refusal.text), source) from None
 
 
 def delete_cluster(call: Call) -> Found:
-    """DELETE cluster/{name}: not the one there is."""
+    """DELETE cluster/{name}: one that shares resources, not the one that runs."""
     name, source = call.parts["name"], "_delete_cluster"
     if not call.client.call("hello")["operator"]:
         raise failed(call, "slurmdb_clusters_remove", (2002, DENIED), source)
     if name.lower() != _cluster(call).lower():
-        return Found({}, status=304)
+        gone = _change_clusters(call, "delete_clusters", [name.lower()], "slurmdb_clusters_remove", source)
+        return Found({"deleted_clusters": gone}) if gone else Found({}, status=304)
     answer = call.client.call("account_check", action="delete", kind="account", cond={}, keep=True)
     if answer.get("error") == ACTIVE[1]:
         raise failed(call, "slurmdb_clusters_remove", ACTIVE, source)

@@ -135,7 +135,7 @@ ROUTES: tuple[Route, ...] = (
       "removed_associations", _CHOOSE),
     R("GET", "slurmdb", "clusters", database.clusters, "The cluster.", "clusters"),
     R("GET", "slurmdb", "cluster/{name}", database.clusters, "A cluster.", "clusters"),
-    R("POST", "slurmdb", "clusters", write.post_clusters, "Name the cluster; others are not modelled: refused.",
+    R("POST", "slurmdb", "clusters", write.post_clusters, "Name clusters that share resources.",
       body="db_clusters"),
     R("DELETE", "slurmdb", "cluster/{name}", write.delete_cluster, "The cluster itself is not deleted: refused.",
       "deleted_clusters"),

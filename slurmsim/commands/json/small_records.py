@@ -40,8 +40,8 @@ _COMPOSED = {
 RESERVATION = placed(records.RESERVATION, _KINDS, _COMPOSED)
 
 
-def _free(total: int, used: int, deficit: int | None) -> int:
-    return max(0, total - used - (deficit or 0))
+def _free(total: int, used: int, deficit: int) -> int:
+    return max(0, total - used - deficit)
 
 
 LICENSE = (

@@ -268,7 +268,7 @@ def _licenses(session: Session, value: str | None, words: Words) -> None:
     gap = " " if session.one_line else "\n    "
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     for row in chosen:
-        remote, deficit = row["remote"], row.get("deficit", 0)
+        remote, deficit = row["remote"], row["deficit"]
         free = max(0, row["total"] - row["used"] - deficit)
         heard = remote and since(session.release, "resources_consumed")
         session.io.out(

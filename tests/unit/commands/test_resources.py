@@ -1,11 +1,12 @@
 """Resources of sacctmgr, and the licenses that a cluster has of them, as real Slurm printed them.
 
 A recording is a list of commands (``.commands``; ``sleep N`` between them) and what each release printed: stderr, then
-stdout, then the exit code. Documents are compared elsewhere; jobs that start in one second may be listed in any order.
+stdout, then the exit code. Jobs that start in one second may be listed in any order.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -34,6 +35,15 @@ def _typed(live: Cluster, line: str) -> str:
     return f"{error}{out}rc={code}\n"
 
 
+def _same_licenses(ours: str, said: str) -> None:
+    """Compare documents but for the instants: each license alike, in any order."""
+    told = [sorted(json.loads(text.rpartition("rc=")[0])["licenses"], key=lambda one: str(one["LicenseName"]))
+            for text in (ours, said)]  # fmt: skip
+    for one in (one for licenses in told for one in licenses):
+        one["LastUpdate"] = bool(one["LastUpdate"])
+    assert told[0] == told[1]
+
+
 @pytest.mark.parametrize("recording", sorted(path.stem for path in FOLDER.glob("*.txt")))
 def test_commands_print_what_real_slurm_printed(recording: str, tmp_path: Path) -> None:
     name, release = recording.split("-")
@@ -46,10 +56,10 @@ def test_commands_print_what_real_slurm_printed(recording: str, tmp_path: Path) 
             live.engine.network.advance(live.now)
             continue
         shown, said = recorded.pop(0)
-        if "--json" in line:
-            continue
         ours = _typed(live, line)
-        if _plain(line, ours) != _plain(line, said):
+        if "--json show lic" in line and release != "22.05":
+            _same_licenses(ours, said)
+        elif _plain(line, ours) != _plain(line, said):
             wrong.append(f"$ {shown}\n{said}--- ours\n{ours}")
     assert not wrong, "\n".join(wrong)
     assert not recorded

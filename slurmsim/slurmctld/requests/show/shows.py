@@ -39,10 +39,12 @@ class _Shows:
         found = []
         for name, total in licenses.totals().items():
             remote = licenses.remote.get(name)
-            told = {"remote": True, "consumed": remote.consumed, "deficit": remote.deficit,
-                    "updated": remote.updated} if remote is not None else {"remote": False}  # fmt: skip
-            found.append({"name": name, "total": total, "used": licenses.used[name],
-                          "reserved": licenses.kept(name, now, now + 1, None), **told})  # fmt: skip
+            found.append({
+                "name": name, "total": total, "used": licenses.used[name],
+                "reserved": licenses.kept(name, now, now + 1, None), "remote": remote is not None,
+                "consumed": remote.consumed if remote else 0, "deficit": remote.deficit if remote else 0,
+                "updated": remote.updated if remote else 0,
+            })  # fmt: skip
         return {"licenses": found}
 
     def topology(self, arguments: Arguments, person: Person) -> Arguments:
