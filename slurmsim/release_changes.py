@@ -586,6 +586,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "whom_a_reservation_is_for": Change(
         "25.11", "scontrol", "The error of a reservation without users names AllowedPartitions and QOS, too."
     ),
+    "no_weighted_tres": Change("25.05", "scontrol, sinfo, slurmrestd", "tres_weighted of a node is 0 in documents."),
     "no_watts_of_reservations": Change("24.05", "scontrol", "`show reservation` has no Watts."),
     "unknown_license_is_an_error": Change(
         "26.05", "scontrol", "`show license` of an unknown one fails; it was silent.", REFUSED

@@ -60,7 +60,7 @@ def _memory(mib: int | None, per_cpu: bool | None) -> Number:
     return number(None if per_cpu else mib or 0)
 
 
-def _billing(value: int | None) -> Number:
+def _billing(value: float | None) -> Number:
     return {"set": value is not None, "infinite": False, "number": float(value or 0)}
 
 

@@ -68,7 +68,7 @@ _COMPOSED = {
     "comment": (F("res_cores_per_gpu", always(0), first=41),),
     "reason_set_by_user": (F("reason_set_by_user", _user, "reason", "reason_user"),),
     "suspend_time": (F("alloc_idle_cpus", _idle, "cpus_efctv", "alloc_cpus"),),
-    "slurmd_start_time": (F("tres_weighted", float, "alloc_cpus", last=44),),
+    "slurmd_start_time": (F("tres_weighted", float, "weighted_cpus", last=44),),
     "topology": (F("topology", always(""), first=43),),
 }  # fmt: skip
 """Place -> what stands before it, or there, and is made of several fields or of none."""

@@ -138,7 +138,7 @@ class CompiledRequest:
         self._order_of_nodes(request, tree, least_loaded, patient)
         self.per_gpu: PerGpu = gpus.complete(request)
         self._memory(request, memory_consumable, default_memory)
-        self._gres(request, table, counts_cpus=rules.gpu_cpus_by_node)
+        self._gres(request, table, rules)
         self._sharing(request, spec, table)
         self._short_tasks(request, rules)
         self._named_nodes(request, table, rules)
@@ -297,7 +297,8 @@ class CompiledRequest:
         """Return how many of the `cpus` that the job is given have memory: those it uses of --threads-per-core."""
         return self.used_of(cpus, grain) if self.asked.threads_per_core else cpus
 
-    def _gres(self, request: ResourceRequest, table: NodeTable, *, counts_cpus: bool) -> None:
+    def _gres(self, request: ResourceRequest, table: NodeTable, rules: ReleaseRules) -> None:
+        counts_cpus = rules.gpu_cpus_by_node
         agreed(request)
         found = demands(request, table, self.per_gpu, by_node=counts_cpus)
         if found is None:
@@ -309,6 +310,12 @@ class CompiledRequest:
             self.cpus_per_task = max(self.cpus_per_task, each)
         if counts_cpus and request.cpus_per_gpu:
             self.min_cpus = max(self.min_cpus, gpu_cpus(found, self.min_nodes))
+
+    def _leaves_nodes_short(self, request: ResourceRequest, rules: ReleaseRules) -> bool:
+        """Return True if GRES are dealt to as many tasks as a node is to have, and the job has fewer in all."""
+        if not self.gres or not 1 < request.n_tasks < request.tasks_per_node:
+            return False
+        return rules.gres_of_full_nodes or any(d.scope == "task" for d in self.gres)
 
     def _short_tasks(self, request: ResourceRequest, rules: ReleaseRules) -> None:
         """Find out which tasks may find too few CPUs; 0 where they are enough on any nodes."""
@@ -349,7 +356,7 @@ class CompiledRequest:
             excluded |= table.everything & ~self.required
             self.required = 0
         large = self._large_enough(table)
-        if rules.serves_whole_tasks and self._beyond_its_tasks(request):
+        if self._leaves_nodes_short(request, rules) or (rules.serves_whole_tasks and self._beyond_its_tasks(request)):
             large = np.zeros(table.n, np.bool_)
         taken = self._with_features(table, large) & self.partition.mask & ~excluded
         # one set for all who may have any node: it is kept once, and compared at once

@@ -177,6 +177,11 @@ class ReleaseRules(Value):
         " fit. GRES of a job are counted over the nodes tried, and it does not start where the node that completes"
         " the count has too few.",
     )
+    gres_of_full_nodes: bool = _rule(
+        "26.05",
+        says="A job with GRES and fewer tasks (-n) than --ntasks-per-node is refused, as one with GRES of tasks was.",
+        of="GRES",
+    )
     # _topo_compare_switches, topology/tree
     switches_hold_cpus: bool = _rule(
         "23.02",

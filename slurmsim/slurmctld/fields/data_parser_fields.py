@@ -11,6 +11,7 @@ from slurmsim.core.placement.cluster_state import allocation_unit
 from slurmsim.core.placement.gres import gpu_cpus
 from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.step import NAMES
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.job_details import allocated_at_once, lost_run, node_count
 from slurmsim.slurmctld.fields.node_fields import spec
@@ -18,7 +19,6 @@ from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
-    from slurmsim.core.records.job import Job
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.live_job import Row
 
@@ -41,7 +41,7 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
     backfilled = scheduler.startswith("Backfill")
     default = {flag for name, flag in _DEFAULTS.items() if not asked.get(name)}
     words = {
-        "SKIP_TRES_STRING_ACCOUNTING": _counted(core, cluster) or lost_run(row, cluster) is not None,
+        "SKIP_TRES_STRING_ACCOUNTING": _counted(row, cluster) or lost_run(row, cluster) is not None,
         "EXACT_TASK_COUNT_REQUESTED": bool(asked.get("num_tasks")),
         "EXACT_CPU_COUNT_REQUESTED": bool(asked.get("cpus_per_task")) and not asked.get("crontab_spec"),
         "CRON_JOB": bool(core.sub.cron),
@@ -60,14 +60,19 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
     return [_NAMES.get(flag, flag) for flag in told] + [word for word, there in words.items() if there]
 
 
-def _counted(core: Job, cluster: LiveCluster) -> bool:
-    """Return True if slurmctld wrote down the TRES of a job for good with its last step.
+def _counted(row: Row, cluster: LiveCluster) -> bool:
+    """Return True if slurmctld wrote down the TRES of a job for good with its last step (_internal_step_complete).
 
-    It ended by itself; where there is a database not in the second it began.
+    It ended by itself, and srun told what one of its steps had used; from 24.11 on, where there is a database, not in
+    the second the job began.
     """
+    core = row.core
     if core.state not in (JobState.COMPLETED, JobState.FAILED) or core.start_time is None or core.end_time is None:
         return False
-    return not cluster.database.exists or core.end_time > core.start_time
+    if not any(step.number not in NAMES for live in row.tasks or (row.job,) for step in live.steps):
+        return False
+    at_once = core.end_time == core.start_time
+    return not (at_once and cluster.database.exists and since(cluster.release, "data_parsers"))
 
 
 def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:

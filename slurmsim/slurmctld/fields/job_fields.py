@@ -374,21 +374,21 @@ def tres_given(row: Row, cluster: LiveCluster) -> str | None:
     counts = cluster.controller.state.billing.allocated(core.alloc)
     if not counts.get("mem"):
         counts.pop("mem", None)
-    counts["billing"] = billed(row.job, cluster)
+    counts["billing"] = int(billed(row.job, cluster))
     return format_tres(counts | cluster.controller.state.billing.of_licenses(core.licenses))
 
 
-def billed(live: LiveJob, cluster: LiveCluster) -> int:
+def billed(live: LiveJob, cluster: LiveCluster) -> float:
     """Return what a job with an allocation is billed: by the weights its partition had when it started."""
     core, billing = live.core, cluster.controller.state.billing
     assert core.alloc is not None
     start, value = live.asked.get("billed") or (None, 0)
     if start is not None and start == core.start_time and not live.resized_at:
-        return int(value)
-    return int(billing.bill(billing.allocated(core.alloc), core.partition.spec.tres_billing_weights))
+        return float(value)
+    return billing.bill(billing.allocated(core.alloc), core.partition.spec.tres_billing_weights)
 
 
-def _billable(row: Row, cluster: LiveCluster) -> int | None:
+def _billable(row: Row, cluster: LiveCluster) -> float | None:
     """Return what a job is billed for, one that waits again for its last run; None before the first.
 
     Of one that ended without a start it is 0 once slurmctld has read it from its state.

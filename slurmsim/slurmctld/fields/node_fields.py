@@ -291,6 +291,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "state_flags": flags,
     "cpus_efctv": lambda i, c: int(c.controller.state.table.cpus[i]),
     "alloc_cpus": used_cpus,
+    "weighted_cpus": lambda i, c: 0 if since(c.release, "no_weighted_tres") else used_cpus(i, c),
     "boards": lambda i, c: 1,
     "alloc_memory": used_memory,
     "free_mem": lambda i, c: max(spec(i, c).real_memory_mib - used_memory(i, c), 0) if _has_told(i, c) else None,

@@ -81,7 +81,7 @@ class _Counts:
             left = 0
             if core.state in _RAN and core.alloc is not None:
                 counts = {name: int(count) for name, count in controller.state.billing.amounts(core)[1].items()}
-                counts["billing"] = billed(live, cluster)
+                counts["billing"] = int(billed(live, cluster))
                 left = max(0, core.time_limit_s - max(0, last - (core.start_time or last)))
             for key in _keys(live):
                 self._uses.setdefault(key, _Use(self._gres)).add(live, counts, left)

@@ -175,7 +175,7 @@ def _owed(cluster: LiveCluster, tree: AssociationTree) -> dict[int, dict[str, in
             continue
         left = core.time_limit_s - max(0, last - core.start_time)
         _, counts = controller.state.billing.amounts(core)
-        counts["billing"] = billed(live, cluster)
+        counts["billing"] = int(billed(live, cluster))
         for branch in core.branch.path:
             mine = owed.setdefault(branch.row, {})
             for name, count in counts.items():
