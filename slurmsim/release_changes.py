@@ -73,6 +73,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "23.02", "scontrol", "`update job` prints what job_submit.lua says to the user; it was lost."
     ),
     # -- accounting -------------------------------------------------------------------------------------------------
+    "relative_qos": Change("23.11", "sacctmgr", "The limits of a QOS with the flag `Relative` are percentages."),
     "relative_tres": Change("25.11", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much."),
     # -- submission and what jobs are told --------------------------------------------------------------------------
     "exclusive_or_oversubscribe": Change(

@@ -40,7 +40,7 @@ QOS_FLAGS = {
     "ENFORCE_USAGE_THRESHOLD": "EnforceUsageThreshold", "NO_DECAY": "NoDecay", "NO_RESERVE": "NoReserve",
     "OVERRIDE_PARTITION_QOS": "OverPartQOS", "PARTITION_MAXIMUM_NODE": "PartitionMaxNodes",
     "PARTITION_MINIMUM_NODE": "PartitionMinNodes", "PARTITION_TIME_LIMIT": "PartitionTimeLimit",
-    "REQUIRED_RESERVATION": "RequiresReservation", "USAGE_FACTOR_SAFE": "UsageFactorSafe",
+    "RELATIVE": "Relative", "REQUIRED_RESERVATION": "RequiresReservation", "USAGE_FACTOR_SAFE": "UsageFactorSafe",
 }  # fmt: skip
 MODES = {"DISABLED": "OFF", **{word: word for word in ("SUSPEND", "REQUEUE", "CANCEL", "GANG", "WITHIN")}}
 

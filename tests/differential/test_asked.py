@@ -21,7 +21,7 @@ files are named without folders here), `qosdump` about QOS in them. `tasks` is h
 CPUs get, and which. `blocks` is which nodes jobs get under topology/block, in segments and without, `rings` under
 topology/ring, `topologies` in partitions with a topology each, and how those are shown; `exclusivetopo` what jobs keep
 from others. `private`, `privateacts` and `privateusage` are what a user, a coordinator, an operator and root see and do
-with every word of PrivateData.
+with every word of PrivateData. `relativeqos` is what a QOS with the flag Relative limits, and the numbers it comes to.
 """
 
 from __future__ import annotations
@@ -121,6 +121,8 @@ DIFFER: dict[str, set[int]] = {
     "privateacts-22.05": {52, 53, 68, 69}, "privateacts-24.11": {16, 29, 68, 69}, "privateacts-26.05": {16, 68, 69},
     # nodes of jobs of one second (95 to 98), and the order in which they end
     "privateusage-22.05": {106}, "privateusage-24.11": {106}, "privateusage-26.05": {95, 96, 97, 98, 106},
+    # the usage of a QOS in its seventh digit, nodes of a waiting job (19), and what is left in one that loses its flag
+    "relativeqos-24.11": {19, 43, 45, 47, 49, 51}, "relativeqos-26.05": {43, 45, 47, 49, 51},
     # nodes that move to other units of a topology, which is refused
     "topologies-26.05": {64, 65, 66, 67, 68, 71, 73}, "rings-26.05": set(),
     # blocks of which another job of their own has just ended (17)

@@ -10,7 +10,6 @@ from unit.core.world import HEAD, World
 
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.core.records.messages import CreateReservation
-from slurmsim.errors import ConfigError
 from slurmsim.model.reservation import ReservationSpec
 
 CONF = f"""{HEAD}MinJobAge=100000
@@ -128,9 +127,6 @@ def test_what_is_refused_or_warned_about(tmp_path: Path) -> None:
     from slurmsim.config.findings import Report
 
     file = tmp_path / "qos.txt"
-    file.write_text("add cluster c\nadd qos big Flags=Relative GrpTRES=cpu=50\nadd account a\nadd user u Account=a\n")
-    with pytest.raises(ConfigError, match=r"qos\.txt:2: Flags: Relative limits .* not modelled; QOS big has them"):
-        load_accounting([file])
     file.write_text(
         "add cluster c\nadd qos low\nadd account a qos=normal,low DefaultQOS=low\nadd user u Account=a\n"
         "modify user where name=u set qos=normal\n"

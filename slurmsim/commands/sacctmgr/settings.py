@@ -202,8 +202,9 @@ def _flags(session: Session, row: Field, word: Word, value: str) -> Read:
     if value == "-1":
         return "-1", ""
     found = []
+    known = FLAGS if since(session.release, "relative_qos") else [flag for flag in FLAGS if flag != "Relative"]
     for item in filter(None, value.split(",")):
-        flag = next((f for f in FLAGS if f.lower() in item.lower()), None)
+        flag = next((f for f in known if f.lower() in item.lower()), None)
         if flag is None:
             session.wrong(f'sacctmgr: error: The "flags" field is invalid: {item}')
             return None

@@ -71,7 +71,7 @@ QOS = _getters(records.QOS) | {
 }  # fmt: skip
 """What is per user in a QOS has one column with that of associations."""
 FLAGS = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes", "OverPartQOS",
-         "PartitionTimeLimit", "RequiresReservation", "NoDecay", "UsageFactorSafe")  # fmt: skip
+         "PartitionTimeLimit", "RequiresReservation", "NoDecay", "Relative", "UsageFactorSafe")  # fmt: skip
 """Flags of QOS, in sacctmgr's order."""
 
 

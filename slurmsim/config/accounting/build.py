@@ -52,9 +52,6 @@ def _check_qos(name: str, item: Item, draft: Draft) -> None:
     for flag in values.get("flags") or ():
         if flag not in _FLAGS:
             fail(item.where("flags"), "Flags", f"unknown flag {flag!r}{nearest(flag, QOS_FLAGS)}", ", ".join(QOS_FLAGS))
-        if flag == "relative":
-            fail(item.where("flags"), "Flags", f"Relative limits (24.11) are not modelled; QOS {name} has them",
-                 "GrpTRES as numbers")  # fmt: skip
     for other in values.get("preempt") or ():
         if other not in draft.qos:
             fail(item.where("preempt"), "Preempt", f"no QOS {other!r}{_near(other, draft)}", "a QOS that is defined")

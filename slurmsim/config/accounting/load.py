@@ -17,6 +17,7 @@ from slurmsim.config.findings import Place, Report
 from slurmsim.errors import ConfigError, nearest
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.release_changes import since
 
 FORMS = "sacctmgr dump, a -P table, sacctmgr commands or TOML"
 
@@ -67,7 +68,15 @@ def check_partitions(accounting: Accounting, cluster: ClusterSpec, report: Repor
     """Raise ConfigError for an unknown QOS= of a partition; warn about unknown names in its lists."""
     accounts = {a.account for a in accounting.associations if not a.user}
     qos = {q.name for q in accounting.qos}
+    relative = {q.name for q in accounting.qos if "Relative" in q.flags}
+    if relative and not since(cluster.release, "relative_qos"):
+        fail(Place(), "Flags", f"QOS {min(relative)} has the flag Relative, which Slurm has since 23.11",
+             "limits as numbers, or a newer SlurmVersion")  # fmt: skip
+    having = {p.qos.lower(): p.name for p in cluster.partitions}
     for p in cluster.partitions:
+        if p.qos.lower() in relative and having[p.qos.lower()] != p.name:
+            fail(Place(), f"PartitionName={p.name} QOS", f"QOS {p.qos} has the flag Relative and is that of the "
+                 f"partition {having[p.qos.lower()]}, too", "one partition for each such QOS")  # fmt: skip
         if p.qos and p.qos.lower() not in qos:
             message = f"no QOS {p.qos!r} in {accounting.source}{nearest(p.qos, qos)}"
             fail(Place(), f"PartitionName={p.name} QOS", message, "a QOS that is defined")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
+from slurmsim.core.accounting.relative_limits import OF_A_PARTITION
 from slurmsim.core.records.associations import AssociationTree, Branch
 from slurmsim.core.records.barred_partitions import Bar, Bars
 from slurmsim.core.records.enforcement import Enforcement
@@ -122,6 +123,8 @@ class Accounts:
         name = asked or _default_qos(branch, allowed) or tree.root.spec.default_qos or "normal"
         qos = tree.qos.get(name)
         if self.enforce.qos and (qos is None or (allowed is not None and qos.name not in allowed)):
+            raise SubmitError(INVALID_QOS)
+        if qos is not None and OF_A_PARTITION in qos.flags:
             raise SubmitError(INVALID_QOS)
         return qos
 

@@ -13,6 +13,7 @@ import numpy as np
 from slurmsim.core.accounting.accounts import Accounts
 from slurmsim.core.accounting.fairshare import FairTree
 from slurmsim.core.accounting.limits import Limits
+from slurmsim.core.accounting.relative_limits import count_relative
 from slurmsim.core.queue.priority import Multifactor
 from slurmsim.core.records.associations import AssociationTree, Branch
 from slurmsim.errors import ConfigError
@@ -30,9 +31,9 @@ Key = tuple[str, str, str]
 
 def replace_accounting(
     accounting: Accounting, state: ControllerState, parts: AccountingParts, recalculation: Recalculation,
-    ways: tuple[QueueWay, RunWay],
+    ways: tuple[QueueWay, RunWay], *, counts_anew: bool = False,
 ) -> None:  # fmt: skip
-    """Obey `accounting` from now on.
+    """Obey `accounting` from now on. With `counts_anew` all relative limits are counted, also of a QOS new to the flag.
 
     Raises
     ------
@@ -47,6 +48,7 @@ def replace_accounting(
             raise ConfigError(
                 f"partition {p.name} has the QOS {p.spec.qos!r}", field="QOS", expected="a QOS that stays"
             )
+    count_relative(new, state, None if counts_anew else old)
     state.tree = new
     parts.accounts = Accounts(new, state.enforce, state.partitions)
     places = {_key(branch): branch for branch in new.branches}

@@ -14,6 +14,7 @@ from slurmsim.core.accounting.accounts import Accounts
 from slurmsim.core.accounting.controller_accounting import AccountingParts, UsageObserver
 from slurmsim.core.accounting.limits import Limits
 from slurmsim.core.accounting.partition_access import PartitionAccess
+from slurmsim.core.accounting.relative_limits import RELATIVE, as_set, count_relative
 from slurmsim.core.controller.accounting_change import replace_accounting
 from slurmsim.core.controller.admission import Admission
 from slurmsim.core.controller.cluster_updates import ClusterUpdates
@@ -52,6 +53,7 @@ from slurmsim.core.records.messages import (
     ORDER,
     Action,
     AlterJob,
+    AlterPartition,
     Cancel,
     Fact,
     Hold,
@@ -134,6 +136,7 @@ class Controller:
         )
         self.accounting = parts = AccountingParts()
         if tree is not None:
+            count_relative(tree, state)
             parts.accounts = Accounts(tree, state.enforce, state.partitions)
         self.access = PartitionAccess(state, parts)
         self.found_cpus = FoundCpus(state, parts, plugin)
@@ -157,6 +160,7 @@ class Controller:
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
             Suspend: self.suspend_facts.on_suspend, Resume: self.suspend_facts.on_resume,
             StartAtOnce: AtSubmit(state, self.start_test, self.life_cycle).on_start_at_once,
+            AlterPartition: self._on_alter_partition,
             ReplaceAccounting: self._on_replace_accounting, Solved: self.solves.on_solved,
             ProcessesGone: self.completing.on_gone,
         }  # fmt: skip
@@ -429,13 +433,19 @@ class Controller:
         if self.power is not None:
             self.power.on_request(fact)
 
+    def _on_alter_partition(self, fact: AlterPartition) -> None:
+        self.cluster_updates.partition(fact)
+        tree = self.state.tree
+        if tree is not None and any(RELATIVE in qos.flags for qos in tree.qos.values()):
+            self.replace_accounting(as_set(tree, self.state), counts_anew=True)
+
     def _on_replace_accounting(self, fact: ReplaceAccounting) -> None:
         self.replace_accounting(fact.accounting)
 
-    def replace_accounting(self, accounting: Accounting) -> None:
+    def replace_accounting(self, accounting: Accounting, *, counts_anew: bool = False) -> None:
         """Obey `accounting` from now on. Raises ConfigError, changing nothing."""
-        ways = (self.waiting, self.life_cycle)
-        replace_accounting(accounting, self.state, self.accounting, self.recalculation, ways)
+        parts, recalculation, ways = self.accounting, self.recalculation, (self.waiting, self.life_cycle)
+        replace_accounting(accounting, self.state, parts, recalculation, ways, counts_anew=counts_anew)
         self.listen()
 
     def _timers(self, now: int) -> None:

@@ -22,6 +22,7 @@ from slurmsim.core.state.holders import Holders
 from slurmsim.core.state.interfaces import WattsWay
 from slurmsim.core.state.time_limits import TimeLimits
 from slurmsim.core.state.triggers import Triggers
+from slurmsim.model.accounting import Qos
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
 
@@ -59,6 +60,7 @@ class ControllerState:
         self.usage = UsageTotals(self.table, self.partitions, self.power)
         self.reserved = ReservationLists()  # the advance reservations
         self.license_totals = dict(spec.option("Licenses"))  # licenses there are, by name
+        self.relative_qos: dict[str, Qos] = {}  # those with percentages for limits, as they were set
         # the users of the jobs on each node; None while no job wants nodes for its user alone
         self.exclusive_users: ExclusiveUsers | None = (
             ExclusiveUsers(self.cluster.network_of)

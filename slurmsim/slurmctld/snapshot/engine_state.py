@@ -70,7 +70,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     c = engine.controller
     state = c.state
     yield "controller", state, (
-        "now tree created jobs running suspended unusable generation edits license_totals"
+        "now tree created jobs running suspended unusable generation edits license_totals relative_qos"
     )  # fmt: skip
     yield "holders", state.holders, "parked"
     yield "waiting", c.waiting, "limited"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.config.partitions import named_sets
+from slurmsim.core.accounting.relative_limits import partition_qos
 from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY
 from slurmsim.core.records.messages import AlterPartition, DeletePartition, SetPartitionState
 from slurmsim.errors import SubmitError
@@ -126,6 +127,8 @@ class _Partitions:
         changes: dict[str, Any] = {}
         if asked.get("qos") and not self._knows_qos(str(asked["qos"])):
             raise Refusal("Invalid qos specification")
+        if asked.get("qos"):
+            self._check_relative(str(asked["qos"]).lower())
         known = [one.name for one in self.cluster.spec.networks]
         if asked.get("topology") and asked["topology"] not in known:
             raise Refusal(NO_SUCH_TOPOLOGY)
@@ -179,6 +182,12 @@ class _Partitions:
         if accounting is None:
             return not since(self.cluster.release, "partition_qos_known")
         return any(one.name.lower() == name.lower() for one in accounting.qos)
+
+    def _check_relative(self, name: str) -> None:
+        """Refuse a QOS with the flag Relative that a partition has: also that partition, as slurmctld does."""
+        state = self.cluster.controller.state
+        if name in state.relative_qos and name in partition_qos(state.partitions):
+            raise Refusal("Invalid QOS specification, relative QOS can only be used in a single partition per cluster.")
 
     def _nodes(self, text: str, before: PartitionSpec) -> tuple[str, ...]:
         """``n[01-04]``, ``ALL``, or ``+n05,-n01`` beside what there is, in the order of the table."""

@@ -170,8 +170,10 @@ def _qos_records(cluster: LiveCluster, counts: _Counts, names: Any) -> list[Answ
 
 
 def _record(cluster: LiveCluster, spec: Qos, number: int, counts: _Counts) -> Answer:
-    limits, name = spec.limits, spec.name
-    tree = cluster.controller.state.tree
+    name, tree = spec.name, cluster.controller.state.tree
+    if tree is not None and name in cluster.controller.state.relative_qos:
+        spec = tree.qos.get(name, spec)  # numbers, not percentages
+    limits = spec.limits
     ledger = tree.qos_ledgers.get(name) if tree is not None else None
     parts = {kind: counts.limits.counters.met(name, kind) if counts.limits is not None else []
              for kind in ("account", "user")}  # fmt: skip
