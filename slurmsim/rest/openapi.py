@@ -235,8 +235,8 @@ def _of_shape(shape: Any, version: int, found: dict[str, Schema], key: str) -> S
 
 _TAKEN: dict[str, Schema] = {
     **dict.fromkeys(("id", "qos"), _TYPES["int"]), **dict.fromkeys(("flags", "preempt"), _STRINGS),
-    **dict.fromkeys(("lineage", "old_name"), _STRING), "is_default": _TYPES["bool"],
-    "accounting": {"type": "array", "items": OBJECT},
+    **dict.fromkeys(("lineage", "nodes", "old_name", "select_plugin"), _STRING), "is_default": _TYPES["bool"],
+    **{key: {"type": "array", "items": OBJECT} for key in ("accounting", "tres")}, "rpc_version": _TYPES["int"],
 }  # fmt: skip
 """Kinds of values that a body may have and that change nothing, by their names."""
 

@@ -103,7 +103,9 @@ _ASSOCIATION = placed(records.ASSOCIATION, _KINDS, {
 
 
 def _cluster(r: Record, release: str, version: int) -> Record:
-    counts = [*r["tres"].items(), *((name, 0) for name in ("energy", "fs/disk", "vmem", "pages"))]
+    away = r["away"]  # nothing is known of it
+    known = () if away else ("energy", "fs/disk", "vmem", "pages")
+    counts = [*r["tres"].items(), *((name, 0) for name in known)]
     numbers = {name: at + 1 for at, name in enumerate(openapi_sacct.TRES)}
     tres = [
         {"type": name.partition("/")[0], "name": name.partition("/")[2], "id": numbers.get(name, 1001), "count": count}
@@ -112,8 +114,9 @@ def _cluster(r: Record, release: str, version: int) -> Record:
     select = {} if version >= 45 else {"select_plugin": ""}
     root = {"account": "root", "cluster": r["cluster"], "partition": "", "user": "", "id": r["association"]["id"]}
     return {
-        "controller": {"host": r["host"], "port": r["port"]}, "flags": ["MULTIPLE_SLURMD"], "name": r["cluster"],
-        "nodes": r["nodes"], **select, "associations": {"root": root}, "rpc_version": row(PROTOCOLS, release),
+        "controller": {"host": r["host"], "port": r["port"]}, "flags": [] if away else ["MULTIPLE_SLURMD"],
+        "name": r["cluster"], "nodes": r["nodes"], **select, "associations": {"root": root},
+        "rpc_version": 0 if away else row(PROTOCOLS, release),
         "tres": tres,
     }  # fmt: skip
 
