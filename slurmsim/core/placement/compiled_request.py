@@ -55,6 +55,18 @@ NOT_AVAILABLE: Final = "Requested node configuration is not available"
 NO_SUCH_TOPOLOGY: Final = "Requested topology configuration is not available"
 
 
+_KEPT: Final = (
+    "_columns", "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous", "counted",
+    "cpus_each", "cpus_per_task", "cpus_when_empty", "exclusive", "gpus_asked", "gres", "job_units", "kinds",
+    "least_cpus", "least_loaded", "least_memory", "lifted", "limits_met", "max_cpus_per_node", "max_nodes",
+    "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks",
+    "node_need", "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible",
+    "required", "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node",
+    "tasks_short", "tree", "uniform", "unit_need", "units", "whole",
+)  # fmt: skip
+"""What a request keeps, attribute by attribute."""
+
+
 class CompiledRequest:
     """What is asked for, and what one partition makes of it.
 
@@ -98,15 +110,7 @@ class CompiledRequest:
         "one" (cores no other job has) or "row" (cores of a row of the partition).
     """
 
-    __slots__ = (
-        "_columns", "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous", "counted",
-        "cpus_each", "cpus_per_task", "cpus_when_empty", "exclusive", "gpus_asked", "gres", "job_units", "kinds",
-        "least_cpus", "least_loaded", "least_memory", "lifted", "limits_met", "max_cpus_per_node", "max_nodes",
-        "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks",
-        "node_need", "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible",
-        "required", "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node",
-        "tasks_short", "tree", "uniform", "unit_need", "units", "whole",
-    )  # fmt: skip
+    __slots__ = _KEPT
 
     def __init__(
         self,
@@ -670,7 +674,7 @@ class GuessedRequest(CompiledRequest):
     __slots__ = ("_sure",)
 
     def __init__(self, true: CompiledRequest, gres: tuple[Demand, ...]) -> None:
-        for name in CompiledRequest.__slots__:
+        for name in _KEPT:
             setattr(self, name, getattr(true, name))
         self.gres, self._sure = gres, true.gres
 
