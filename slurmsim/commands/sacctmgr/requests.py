@@ -47,12 +47,12 @@ def tell_refusal(session: Session, text: str) -> None:
     session.wrong(f" Error with request: {text}")
 
 
-def commit(session: Session, arguments: Mapping[str, Any]) -> None:
-    """Ask, and make it so."""
+def commit(session: Session, arguments: Mapping[str, Any], request: str = "account_change") -> None:
+    """Ask, and make it so by `request`."""
     if not session.ask(COMMIT):
         session.io.out(" Changes Discarded\n")
         return
-    answer = reply(session, "account_change", arguments)
+    answer = reply(session, request, arguments)
     if isinstance(answer, str):
         session.wrong(f" Error with request: {answer}")
 

@@ -7,7 +7,7 @@ it counts parts in per cent alone.
 from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.fields import matches
-from slurmsim.commands.sacctmgr.requests import COMMIT, NOT_ALLOWED, lines_of, reply, tell_refusal
+from slurmsim.commands.sacctmgr.requests import NOT_ALLOWED, commit, lines_of, plain, reply, tell_refusal
 from slurmsim.commands.sacctmgr.table import columns, of, table
 from slurmsim.commands.sacctmgr.where_and_set import is_ready, read
 from slurmsim.commands.sacctmgr.words import Session, Word, names_in, word_of
@@ -160,10 +160,8 @@ def _number_or_text(session: Session, asked: _Asked, word: Word) -> int:
 def add_resource(session: Session, words: list[str]) -> None:
     """``add resource name=NAME count=N …``."""
     asked = _Asked()
-    for text in words:
-        word = word_of(text)
-        if word.equals or not matches(text, "Where:5 Set:3"):
-            _fact(session, asked, word, adding=True)
+    for word in plain(words):
+        _fact(session, asked, word, adding=True)
     if session.code:
         return
     if not asked.names:
@@ -218,7 +216,7 @@ def _add(session: Session, asked: _Asked, server: str, chosen: Sequence[tuple[st
     if isinstance(answer, str):
         session.wrong(f" Problem adding system resource: {answer}")
         return
-    _commit(session, arguments)
+    commit(session, arguments, "resource_change")
 
 
 def _too_much(found: Mapping[str, Any] | None, count: int, part: int | None, name: str, server: str) -> str:
@@ -251,15 +249,6 @@ def _settings(asked: _Asked, server: str, last: tuple[str, Mapping[str, Any] | N
     return "".join(f"  {title:<14} = {value}\n" for title, value in rows if value is not None)
 
 
-def _commit(session: Session, arguments: Mapping[str, Any]) -> None:
-    if not session.ask(COMMIT):
-        session.io.out(" Changes Discarded\n")
-        return
-    answer = reply(session, "resource_change", arguments)
-    if isinstance(answer, str):
-        session.wrong(f" Error with request: {answer}")
-
-
 # -- show -----------------------------------------------------------------------------------------------------------
 
 
@@ -272,10 +261,8 @@ def _listed(session: Session, cond: Mapping[str, Any]) -> list[dict[str, Any]]:
 def show_resource(session: Session, words: list[str]) -> None:
     """``show resource [NAME…] [withclusters]``: all, or those that belong to clusters, a line a cluster."""
     asked = _Asked()
-    for text in words:
-        word = word_of(text)
-        if word.equals or not matches(text, "Where:5 Set:3"):
-            _where(session, asked, word)
+    for word in plain(words):
+        _where(session, asked, word)
     if session.code:
         return
     newer = since(session.release, "resources_consumed")
@@ -375,7 +362,7 @@ def _modify(session: Session, asked: _Asked, arguments: Mapping[str, Any]) -> No
         _nothing(session, "modified")
         return
     session.io.out(f" Modified server resource ...\n{lines_of(list(answer['objects']))}")
-    _commit(session, arguments)
+    commit(session, arguments, "resource_change")
 
 
 def _show_over(session: Session, asked: _Asked, *, whole: bool) -> None:
@@ -400,10 +387,8 @@ def _show_over(session: Session, asked: _Asked, *, whole: bool) -> None:
 def delete_resource(session: Session, words: list[str]) -> None:
     """``delete resource CONDITION``: of some clusters, or all of it."""
     asked = _Asked()
-    for text in words:
-        word = word_of(text)
-        if word.equals or not matches(text, "Where:5 Set:3"):
-            _where(session, asked, word)
+    for word in plain(words):
+        _where(session, asked, word)
     if not asked.has_conditions:
         session.wrong(" No conditions given to remove, not executing.")
         return
@@ -415,21 +400,29 @@ def delete_resource(session: Session, words: list[str]) -> None:
         _nothing(session, "deleted")
     else:
         session.io.out(f" Deleting resource(s)...\n{lines_of(list(answer['objects']))}")
-        _commit(session, arguments)
+        commit(session, arguments, "resource_change")
 
 
 # -- other clusters ---------------------------------------------------------------------------------------------------
 
 
-def add_cluster(session: Session, words: list[str]) -> None:
-    """``add cluster NAME…``: clusters that share resources; slurmsim keeps no accounts and limits of them."""
-    known = {str(record["cluster"]).lower() for record in session.list("cluster")}
+def _cluster_names(session: Session, words: list[str], wrong: str) -> list[str]:
+    """Return the clusters that are named; `wrong` is said of any other word."""
     names: list[str] = []
     for word in map(word_of, words):
         if not word.equals or matches(word.name, "Names:1 Clusters:3"):
             names += names_in(word.value)
         else:
-            session.wrong(f"sacctmgr: error: slurmsim keeps no accounts and limits of other clusters: {word.text}")
+            session.wrong(wrong.format(word.text))
+    return names
+
+
+def add_cluster(session: Session, words: list[str]) -> None:
+    """``add cluster NAME…``: clusters that share resources; slurmsim keeps no accounts and limits of them."""
+    known = {str(record["cluster"]).lower() for record in session.list("cluster")}
+    names = _cluster_names(
+        session, words, "sacctmgr: error: slurmsim keeps no accounts and limits of other clusters: {}"
+    )
     if session.code:
         return
     if not names:
@@ -447,18 +440,13 @@ def add_cluster(session: Session, words: list[str]) -> None:
     if isinstance(answer, str):
         session.wrong(f" Problem adding clusters: {answer}")
         return
-    _commit(session, arguments)
+    commit(session, arguments, "resource_change")
 
 
 def delete_cluster(session: Session, words: list[str]) -> None:
     """``delete cluster NAME…``; the cluster itself stays."""
     own, *others = [str(record["cluster"]) for record in session.list("cluster")]
-    names: list[str] = []
-    for word in map(word_of, words):
-        if not word.equals or matches(word.name, "Names:1 Clusters:3"):
-            names += names_in(word.value)
-        else:
-            session.wrong(f" Unknown condition: {word.text}\n Use keyword 'set' to modify value")
+    names = _cluster_names(session, words, " Unknown condition: {}\n Use keyword 'set' to modify value")
     if session.code:
         return
     if not names:
@@ -476,4 +464,4 @@ def delete_cluster(session: Session, words: list[str]) -> None:
         session.code = 1
     else:
         session.io.out(f" Deleting clusters...\n{lines_of(list(answer['objects']))}")
-        _commit(session, arguments)
+        commit(session, arguments, "resource_change")

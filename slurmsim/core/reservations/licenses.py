@@ -10,10 +10,10 @@ waits outside until then; so whatever the policy starts may start, and no job th
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.records.observer import Observer
+from slurmsim.data_classes import dataclass
 from slurmsim.errors import InvariantError, SubmitError
 from slurmsim.states import JobState, Reason
 from slurmsim.tres import parse_license_choice, parse_licenses
@@ -30,7 +30,7 @@ INVALID: Final = "Invalid license specification"
 
 @dataclass(slots=True)
 class Remote:
-    """Licenses of a server outside of the cluster, of which the cluster is allowed `total`.
+    """What is heard of licenses of a server outside of the cluster, of which it is allowed a part.
 
     Parameters
     ----------
@@ -42,7 +42,6 @@ class Remote:
         When that was heard, epoch seconds.
     """
 
-    total: int
     consumed: int
     deficit: int
     updated: int
@@ -72,7 +71,7 @@ class Licenses(Observer):
         self.earmarked.setdefault(name, 0)
         self.dropped.discard(name)
         deficit = max(0, consumed - external - self.used[name])
-        self.remote[name] = Remote(total, consumed, deficit, updated)
+        self.remote[name] = Remote(consumed, deficit, updated)
         self.retry()
 
     def drop_remote(self, name: str) -> None:

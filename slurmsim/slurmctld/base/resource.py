@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from slurmsim.data_classes import dataclass, field
 
 ABSOLUTE, SHARED = "Absolute", "SharedPool"
 WHOLE = 100  # what may be allowed in all, per cent; with Absolute it is the count
