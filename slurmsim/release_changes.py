@@ -478,6 +478,15 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "24.05", "scontrol", "`show assoc_mgr` has TRES run minutes by user and account of a QOS."
     ),
     "typed_tres_loaded": Change("26.05", "sacctmgr", "`load` reads types of TRES, as in `gres/gpu:a100=1`."),
+    "case_of_resources": Change(
+        "26.05", "sacctmgr", "Names of resources keep their case with PreserveCaseResource in slurmdbd.conf."
+    ),
+    "private_data_of_the_client": Change(
+        "26.05", "sacctmgr", "`show config` has slurm.conf's PrivateData for slurmdbd's as well."
+    ),
+    "archive_by_configured_age": Change(
+        "26.05", "sacctmgr", "`archive dump` of rows without an age takes that of slurmdbd.conf; it failed before."
+    ),
     "sacctmgr_ping": Change("24.11", "sacctmgr", "`ping` tells whether slurmdbd is there."),
     "short_names_of_limits": Change(
         "24.05", "sacctmgr", "An association's limits may be set as MaxTRESPJ, MaxTRESPN and MaxTRESMinsPJ."

@@ -26,6 +26,8 @@ from slurmsim.config.ring_conf import read_rings
 from slurmsim.config.scalars import Setting, add_setting, check_weights, read_scalars
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
 from slurmsim.config.slurm_conf import ConfLine, Pair, parse_conf, read_conf
+from slurmsim.config.slurmdbd_conf import FILE as SLURMDBD
+from slurmsim.config.slurmdbd_conf import read_slurmdbd
 from slurmsim.config.topology_conf import read_topology
 from slurmsim.config.topology_yaml import FILE as TOPOLOGY_YAML
 from slurmsim.config.topology_yaml import check_partitions, read_topologies
@@ -135,7 +137,23 @@ def examine(
     by_name = path.parent / TOPOLOGY_YAML
     topologies = files.text(by_name, "utf-8", "replace") if files.exists(by_name) else ""
     networks = _Beside(topology, topologies, str(by_name))
-    return Examination(_build(conf, gres or (), networks, overrides, report, str(path), fakes), report)
+    cluster = _build(conf, gres or (), networks, overrides, report, str(path), fakes)
+    database = _database(path.parent / SLURMDBD, files, report)
+    return Examination(None if cluster is None or report.errors else replace(cluster, database=database), report)
+
+
+def _database(path: Path, files: Files, report: Report) -> dict[str, Any] | None:
+    """Return what slurmdbd.conf says; None without one, or where it is not for this user to read."""
+    if not files.exists(path):
+        return None
+    try:
+        files.text(path, "utf-8-sig", "replace")
+    except PermissionError:
+        report.note(Place(str(path)), SLURMDBD, "", "this file is not for you to read: the database has its defaults")
+        return None
+    except OSError:
+        pass  # said below
+    return read_slurmdbd(read_conf(path, files), report)
 
 
 def make_cluster(

@@ -21,13 +21,15 @@ MOST_NODES, MOST_CPUS = 65_533, 65_533
 MIB_PER_CPU = 2048
 NEW_DATABASE = ""  # stands for a path of accounting data: there are none, and yet a database
 # read along with a slurm.conf
-_BESIDE = ("gres.conf", "topology.conf", "topology.yaml", "fake_gpus.conf", "job_submit.lua")
+_DATABASE = "slurmdbd.conf"
+_BESIDE = ("gres.conf", "topology.conf", "topology.yaml", "fake_gpus.conf", "job_submit.lua", _DATABASE)
 CONF_FILES = (CONF, *_BESIDE)
 _PROGRAMS = {name.lower(): name for name in ("Prolog", "Epilog", "TaskProlog", "TaskEpilog")}
 _NAMED = re.compile(r"^[ \t]*((?:task)?(?:prolog|epilog))[ \t]*=[ \t]*/", re.IGNORECASE | re.MULTILINE)
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
 _SCHEDULER = re.compile(r"^[ \t]*SchedulerType[ \t]*=.*\n?", re.IGNORECASE | re.MULTILINE)
+_PASSWORD = re.compile(rb"^[ \t]*StoragePass[ \t]*=[^\r\n]*\r?\n?", re.IGNORECASE | re.MULTILINE)
 _STORAGE = re.compile(r"^[ \t]*AccountingStorageType[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _MAX_DEPTH = 10
 _MODE = 0o644  # whatever the umask: a folder others may write to is not used again
@@ -268,6 +270,8 @@ def copy_conf(source: Path, folder: Path) -> None:
     _copy_included(source, source.parent, folder)
     for name in _BESIDE:
         if (source.parent / name).exists():
+            if name == _DATABASE and not os.access(source.parent / name, os.R_OK):
+                continue  # it is slurmdbd's alone
             _copy_file(source.parent / name, folder / name)
             _copy_included(source.parent / name, source.parent, folder)
 
@@ -301,5 +305,7 @@ def _copy_file(source: Path, target: Path, what: str | None = None) -> None:
     except OSError as error:
         why = "no such file" if isinstance(error, FileNotFoundError) else error.strerror
         raise ConfigError(str(why), file=str(source), expected=what) from None
+    if target.name == _DATABASE:
+        content = _PASSWORD.sub(b"", content)
     target.write_bytes(content)
     target.chmod(_MODE)

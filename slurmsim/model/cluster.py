@@ -40,6 +40,8 @@ class ClusterSpec:
     rings: tuple[RingSpec, ...] = ()  # topology.conf under TopologyPlugin=topology/ring
     # topology.yaml, the default first: its switches, blocks or rings are those above; empty without such a file
     topologies: tuple[TopologySpec, ...] = ()
+    # slurmdbd.conf by canonical key, typed, with defaults; None where there is no such file
+    database: Mapping[str, Any] | None = None
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""

@@ -64,6 +64,7 @@ LAYERS: dict[str, Layer] = {
                 "gres_counts",
                 "gres_words",
                 "task_licenses",
+                "purge_age",
                 "duration",
                 "cron",
                 "releases",

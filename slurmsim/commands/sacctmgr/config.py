@@ -1,6 +1,6 @@
-"""``sacctmgr show config``: of slurm.conf what concerns the database, and slurmdbd.conf without one of its own.
+"""``sacctmgr show config``: of slurm.conf what concerns the database, and slurmdbd.conf.
 
-There is no slurmdbd here; its part shows the defaults, with the port from slurm.conf.
+Where there is no such file its part shows the defaults, with the port from slurm.conf.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 import time
 
 from slurmsim import releases
+from slurmsim.duration import format_duration
+from slurmsim.purge_age import text_of
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
@@ -125,6 +127,9 @@ def database_rows(session: Session, values: dict[str, Any] | None = None) -> lis
         "host": _host(values), "port": _port(values), "plugins": _PLUGINS, "version": releases.VERSIONS[release],
         "delay": "0" if since(release, "commit_delay_in_seconds") else no, "boot": _date(session.now),
     }  # fmt: skip
+    conf = {name: value for name, value in database_conf(session).items() if value is not None}
+    if since(release, "private_data_of_the_client"):
+        conf.pop("PrivateData", None)
     found = []
     for row in _DBD.splitlines():
         if row[0] in "<>":
@@ -132,8 +137,27 @@ def database_rows(session: Session, values: dict[str, Any] | None = None) -> lis
             if release < bound[2:] if bound[0] == ">" else release >= bound[1:]:
                 continue
         name, _, value = row.partition(" ")
-        found.append((name, no if value == "?" else value.format(**known)))
+        shown = no if value == "?" else value.format(**known)
+        found.append((name, _told(session, name, conf[name]) if name in conf else shown))
     return found
+
+
+def database_conf(session: Session) -> dict[str, Any]:
+    """Return what slurmdbd.conf says, by key; empty without one."""
+    found = session.io.client.call("config", names=["slurmdbd.conf"])["values"]["slurmdbd.conf"]
+    return found if isinstance(found, dict) else {}
+
+
+def _told(session: Session, name: str, value: Any) -> str:
+    """Return a value of slurmdbd.conf as it is shown."""
+    if name.startswith("Purge"):
+        return text_of(value)
+    if name == "MaxQueryTimeRange":
+        return str(format_duration(value))
+    if isinstance(value, bool):
+        no = _no(session.release)
+        return ("yes" if no == "no" else "Yes") if value else no
+    return str(value)
 
 
 def _values(session: Session) -> dict[str, Any]:

@@ -6,6 +6,7 @@ it counts parts in per cent alone.
 
 from __future__ import annotations
 
+from slurmsim.commands.sacctmgr.config import database_conf
 from slurmsim.commands.sacctmgr.fields import matches
 from slurmsim.commands.sacctmgr.requests import NOT_ALLOWED, commit, lines_of, plain, reply, tell_refusal
 from slurmsim.commands.sacctmgr.table import columns, of, table
@@ -101,7 +102,7 @@ def _clusters(session: Session, word: Word) -> list[str]:
 def _fact(session: Session, asked: _Asked, word: Word, *, adding: bool) -> int:
     """Take a new value; return 1 for one that changes something."""
     if not word.equals or matches(word.name, "Names:1 Resources:1"):
-        asked.names += names_in(word.value) if adding else []
+        asked.names += names_in(word.value, fold=not _keeps_case(session)) if adding else []
         return 0
     if matches(word.name, "Clusters:1"):
         if adding:
@@ -115,6 +116,13 @@ def _fact(session: Session, asked: _Asked, word: Word, *, adding: bool) -> int:
         asked.new.setdefault("description", word.value.strip("\"'").lower())
         return 1
     return _flags(session, asked, word)
+
+
+def _keeps_case(session: Session) -> bool:
+    """Return True if slurmdbd.conf lets names of resources be as they are written (26.05)."""
+    words = str(database_conf(session).get("Parameters") or "").lower()
+    keeps = "preservecaseresource" in words or "preservecaseall" in words
+    return keeps and since(session.release, "case_of_resources")
 
 
 def _flags(session: Session, asked: _Asked, word: Word) -> int:

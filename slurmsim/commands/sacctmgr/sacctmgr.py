@@ -42,6 +42,7 @@ sacctmgr [<OPTION>] [<COMMAND>]
 
     Valid <COMMAND> values are:
     dump CLUSTER [file=FILE], load [file=]FILE [clean]
+    archive dump [<KIND>] [Directory=] [PurgeJobAfter=...], archive load File=
     add <ENTITY> <SPECS>, delete <ENTITY> <SPECS>, modify <ENTITY> <SPECS> set <SPECS>, show <ENTITY> [<SPECS>],
     list as show, associations, help, quiet, verbose, readonly, reconfigure, version, exit
 
@@ -58,7 +59,7 @@ sacctmgr [<OPTION>] [<COMMAND>]
     list account, list qos, list user  Names= WithAssoc Format=
     modify account, modify cluster, modify job, modify qos, modify user  a condition, set, what is to change
 """
-_NOT_HERE = ("archive", "rollup", "shutdown", "clear")
+_NOT_HERE = ("rollup", "shutdown", "clear")
 
 
 @stoppable
@@ -177,8 +178,10 @@ def process(session: Session, words: list[str]) -> None:
         from slurmsim.commands.sacctmgr.show import clear_stats
 
         clear_stats(session)
-    elif matches(verb, "archive:2") and not (rest and matches(rest[0], "dump:1 load:1")):
-        session.wrong('No valid entity in archive command\nInput line must include, "Dump", or "load"')
+    elif matches(verb, "archive:2"):
+        from slurmsim.commands.sacctmgr.archive import archive
+
+        archive(session, rest)
     else:
         _rare(session, words)
 

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.config.accounting.build import build
 from slurmsim.config.accounting.draft import ROOT, ROOT_USER, Draft, Item, Key
 from slurmsim.config.findings import Place, Report
+from slurmsim.config.option import split_words
 from slurmsim.data_classes import dataclass, field
 from slurmsim.model.accounting import Accounting, Association
 from slurmsim.slurmctld.base.resource import Resource
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from slurmsim.slurmctld.base.people import Person
 
 ADMIN_LEVELS = ("Not Set", "None", "Operator", "Administrator")
@@ -141,6 +144,14 @@ class Database:
             if key in aside:
                 known.coordinators = [word for word in aside.pop(key).split(",") if word]
 
+    def open_with(self, names: Sequence[str]) -> None:
+        """Give a new database these QOS in place of ``normal``, and its root all of them (DefaultQOS)."""
+        self.draft.qos = {name: Item(Place()) for name in names}
+        self.draft.root(Place()).values["qos"] = tuple(names)
+        self.qos_ids.clear()
+        self._next_qos = 1
+        self.refresh(all_users=True)
+
     # -- asking -------------------------------------------------------------------------------------------------------
 
     def id_of(self, spec: Association) -> int:
@@ -173,4 +184,8 @@ class Database:
 
 def engine_database(cluster: Any, draft: Draft | None, owner: int, start_time: int) -> Database:
     kind = str(cluster.option("AccountingStorageType") or "")
-    return Database(cluster.name, draft, exists=kind.endswith("slurmdbd"), owner=owner, created=start_time)
+    found = Database(cluster.name, draft, exists=kind.endswith("slurmdbd"), owner=owner, created=start_time)
+    names = split_words(str((cluster.database or {}).get("DefaultQOS") or "").lower())
+    if draft is None and names:
+        found.open_with(names)
+    return found

@@ -15,7 +15,7 @@ from slurmsim.core.records.job import Job
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.releases import VERSIONS
 from slurmsim.sim.network import Behaviour
-from slurmsim.slurmctld.base.association_database import Database
+from slurmsim.slurmctld.base.association_database import Database, Transaction
 from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.job_table import JobTable
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
@@ -54,6 +54,25 @@ class PastRows(Protocol):
         """Yield all rows of nodes that were out of service."""
 
 
+class Left(Protocol):
+    """What others read of rows that were not purged (`slurmsim.slurmctld.database.purges.Purges`)."""
+
+    def left(self, record: JobRecord) -> JobRecord | None:
+        """Return what is left of a row of a job; None if nothing is."""
+
+    def outages(self) -> Iterator[Outage]:
+        """Yield the rows of nodes out of service that are left."""
+
+    def reservations(self) -> Iterator[PastReservation]:
+        """Yield the rows of reservations that are left."""
+
+    def transactions(self) -> Iterator[Transaction]:
+        """Yield the transactions that are left."""
+
+    def usage_since(self) -> int:
+        """Return the first second of which usage is left."""
+
+
 class Accounting(Protocol):
     """What others need of the rows of jobs (`slurmsim.slurmctld.database.accounting_storage.Storage`)."""
 
@@ -75,6 +94,13 @@ class Accounting(Protocol):
 
     def resized(self, core_id: int) -> int | None:
         """Return when a job got its present size; None for one that has had no other in its run."""
+
+    @property
+    def purges(self) -> Left:
+        """What is left of rows where some were purged."""
+
+    def every(self) -> Iterator[JobRecord]:
+        """Yield all rows of jobs, also those that were purged."""
 
     def runs(self, row: Row) -> list[JobRecord]:
         """Return the rows of one job slurmctld has, in the order they were made."""

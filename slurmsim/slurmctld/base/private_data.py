@@ -25,19 +25,22 @@ if TYPE_CHECKING:
 ACCESS_DENIED = 2002  # ESLURM_ACCESS_DENIED
 
 
-def _listed(cluster: LiveCluster) -> set[str]:
-    """Return the words of PrivateData, in small letters."""
-    return {word.strip().lower() for word in str(cluster.spec.options.get("PrivateData") or "").split(",")}
+def _listed(cluster: LiveCluster, *, stored: bool = False) -> set[str]:
+    """Return the words of PrivateData, in small letters; of what is `stored` slurmdbd.conf has its own."""
+    spec = cluster.spec
+    conf = spec.options if spec.database is None or not stored else spec.database
+    return {word.strip().lower() for word in str(conf.get("PrivateData") or "").split(",")}
 
 
-def hides(cluster: LiveCluster, word: str, person: Person) -> bool:
-    """Return True if PrivateData has `word`, and `person` is no operator."""
-    return word in _listed(cluster) and not cluster.database.is_operator(person)
+def hides(cluster: LiveCluster, word: str, person: Person, *, stored: bool = False) -> bool:
+    """Return True if PrivateData has `word`, and `person` is no operator; `stored`: in the database."""
+    listed = _listed(cluster, stored=stored)
+    return (word in listed or (stored and "all" in listed)) and not cluster.database.is_operator(person)
 
 
-def refuse(cluster: LiveCluster, word: str, person: Person) -> None:
+def refuse(cluster: LiveCluster, word: str, person: Person, *, stored: bool = False) -> None:
     """Raise Refusal if `word` is hidden from `person`."""
-    if hides(cluster, word, person):
+    if hides(cluster, word, person, stored=stored):
         raise Refusal(DENIED, ACCESS_DENIED)
 
 

@@ -24,6 +24,7 @@ from slurmsim.slurmctld.database import job_changes
 from slurmsim.slurmctld.database.accounting_records import derived_told, exit_code, failed_node, record_of, step_row
 from slurmsim.slurmctld.database.behind import as_of
 from slurmsim.slurmctld.database.cluster_history import ClusterHistory
+from slurmsim.slurmctld.database.purges import Purges
 from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, has_sluids, nodes_of, sql
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.fields import sharing
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.people import Person
 
+TOO_WIDE = "Too wide of a date range in query"
 DISABLED = "Slurm accounting storage is disabled"
 _CLOCKED = {"22.05": False, "24.11": True}
 _LASTING = ("accounts", "names", "qos", "uids", "gids", "associations", "jobs")
@@ -52,7 +54,7 @@ _FROM_REQUEST = ("work_dir", "submit_line", "container", "wckey", "std_in", "std
 class Storage:
     """All rows of one cluster."""
 
-    CHANGES: frozenset[str] = frozenset({"change_jobs"})
+    CHANGES: frozenset[str] = frozenset({"change_jobs", "archive_dump", "archive_load"})
 
     def __init__(self, cluster: LiveCluster) -> None:
         self.cluster = cluster
@@ -61,6 +63,7 @@ class Storage:
         self.store = RecordStore()
         # reservations and nodes out of service, also those of the past
         self.history: ClusterHistory = ClusterHistory(cluster)
+        self.purges: Purges = Purges(cluster)
         self.earlier: dict[int, list[JobRecord]] = {}  # rows of runs that are over of jobs it has, by the core's id
         self.changed: job_changes.Changes = {}  # what users changed in rows afterwards
         self.completed: Callable[[JobRecord], None] | None = None  # told of every run that is over
@@ -182,12 +185,13 @@ class Storage:
         """
         if not self.enabled:
             raise Refusal(DISABLED)
+        self._check_range(cond, person)
         scripts = bool(cond.get("script")) and not self.cluster.database.is_operator(person)
         wanted = conditions(cond)
         late = cond.get("late")
         # seen `late` a row has older values: only what never changes may narrow the search
         narrowed = sql(cond if not late else {name: cond[name] for name in _LASTING if name in cond})
-        if scripts or hides(self.cluster, "jobs", person):
+        if scripts or hides(self.cluster, "jobs", person, stored=True):
             sees = own_or_coordinated(self.cluster, person)
             wanted.append(lambda r: sees(r.uid, r.account))
         rows: list[JobRecord] = []
@@ -202,7 +206,10 @@ class Storage:
                 if known is None:
                     continue
                 record = known
-            record = job_changes.applied(self.changed, record)
+            left = self.purges.left(record)
+            if left is None:
+                continue
+            record = job_changes.applied(self.changed, left)
             if not all(test(record) for test in wanted):
                 continue
             # of a job's runs the last alone is told, but each piece of a resized one (_cluster_get_jobs)
@@ -212,12 +219,24 @@ class Storage:
             rows.append(record)
         return rows, None
 
+    def _check_range(self, cond: Mapping[str, Any], person: Person) -> None:
+        """Raise Refusal for a user who names no jobs and asks for a longer time than MaxQueryTimeRange."""
+        most = (self.cluster.spec.database or {}).get("MaxQueryTimeRange")
+        if most is None or cond.get("jobs") or self.cluster.database.is_operator(person):
+            return
+        if (int(cond.get("end") or 0) or self.cluster.now) - int(cond.get("start") or 0) > most:
+            raise Refusal(TOO_WIDE)
+
     def _by_id(self, cond: Mapping[str, Any], narrowed: Sql, after: int) -> Iterator[JobRecord]:
         """Candidates with ids above `after`, by id and the newest first; equal ones in the order they were made."""
         narrowed.add("id_job > ?", after)
         written = self.store.select(narrowed.text, narrowed.values, walk=self._walk(cond))
         waiting = sorted((r for r in self.store.waiting() if r.job_id > after), key=_newest_first)
         return merge(written, waiting, self._living(cond, after), key=_newest_first)
+
+    def every(self) -> Iterator[JobRecord]:
+        """Yield all rows there are, also those that were purged."""
+        return self._by_id({}, Sql(), 0)
 
     def _walk(self, cond: Mapping[str, Any]) -> bool:
         """Return True to walk over all rows by id; not if jobs are named, or few rows are as young as the window."""
@@ -253,6 +272,7 @@ class Storage:
         return {
             "accounting_jobs": self._jobs, "accounting_enabled": self._enabled,
             "job_changes_check": self._check_changes, "change_jobs": self._change,
+            "archive_dump": self.purges.dump, "archive_load": self.purges.load,
         }  # fmt: skip
 
     def _check_changes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:

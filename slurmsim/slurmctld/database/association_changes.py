@@ -103,6 +103,8 @@ class Change(ABC):
         """Refuse a user who is no operator and does not coordinate all these accounts, or accounts above them."""
         if self.db.is_operator(self.person):
             return
+        if self._are_idle():
+            raise Refusal(DENIED, 2002)
         for account in accounts:
             at: Key | None = (account, "", "")
             while at is not None and at in self.draft.associations:
@@ -323,8 +325,12 @@ class Change(ABC):
         return not self._coordinates()
 
     def _coordinates(self) -> bool:
-        """Return True if the user looks after any account."""
-        return any(self.person.name in facts.coordinators for facts in self.accounts.values())
+        """Return True if the user looks after any account, and slurmdbd.conf lets coordinators change what is there."""
+        return not self._are_idle() and any(self.person.name in facts.coordinators for facts in self.accounts.values())
+
+    def _are_idle(self) -> bool:
+        """Return True if slurmdbd.conf gives coordinators no rights."""
+        return bool((self.cluster.spec.database or {}).get("DisableCoordDBD"))
 
     def _below(self, keys: Sequence[Key], parent: str) -> str | None:
         """Return the first of the accounts `keys` if `parent` is this account or below it; others are not tested."""
@@ -386,7 +392,7 @@ class Change(ABC):
         own = names == [self.person.name] and account and not level and not new_name
         if not own:
             self.need_operator()
-        elif any(self.person.name in facts.coordinators for facts in self.accounts.values()):
+        elif self._coordinates():
             self.need_coordinator([str(account)])
         if level and self.db.admin_level(self.person) != "Administrator":
             raise Refusal(SUPER_USER, 2002)
@@ -466,7 +472,7 @@ class Change(ABC):
     def delete_coordinator(self, arguments: Mapping[str, Any]) -> list[str]:
         users, accounts = arguments.get("users") or [], arguments.get("accounts") or []
         mine = [name for name in self.accounts if coordinates(self.db, self.person.name, name)]
-        if not mine:
+        if not mine or self._are_idle():
             self.need_operator()
         found = []
         for name, facts in sorted(self.accounts.items()):

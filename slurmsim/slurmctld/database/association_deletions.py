@@ -96,7 +96,7 @@ class AnyChange(Change):
         """Return those the user may delete: all, or as a coordinator those in accounts of his own. Raises Refusal."""
         if self.db.is_operator(self.person):
             return keys
-        if kind == "account" or not any(self.person.name in facts.coordinators for facts in self.accounts.values()):
+        if kind == "account" or not self._coordinates():
             raise Refusal(DENIED, 2002)
         return [key for key in keys if coordinates(self.db, self.person.name, key[0])]
 

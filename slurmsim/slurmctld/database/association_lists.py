@@ -35,10 +35,10 @@ def _associations(cluster: LiveCluster, arguments: Mapping[str, Any], person: Pe
     spans = records.spans(db)
     own = bool(arguments.get("own"))
     found = [records.association(db, key, spans[key], own=own) for key in records.in_order(db)]
-    if hides(cluster, "users", person):
+    if hides(cluster, "users", person, stored=True):
         keys = visible_associations(cluster, person)
         found = [one for one in found if (one["account"], one["user"] or "", one["partition"] or "") in keys]
-    for name in () if hides(cluster, "users", person) else db.other_clusters:
+    for name in () if hides(cluster, "users", person, stored=True) else db.other_clusters:
         found += [_untouched_root(name), _untouched_root(name, "root")]
     found.sort(key=lambda record: str(record["cluster"]))
     return found
@@ -48,7 +48,7 @@ def _accounts(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
     """Return all accounts, or those that the user coordinates. Raises Refusal for users who coordinate none."""
     db = cluster.database
     names = sorted(db.accounts)
-    if hides(cluster, "accounts", person):
+    if hides(cluster, "accounts", person, stored=True):
         names = [name for name in names if looks_after(cluster, person, name)]
         if not names:
             raise Refusal(DENIED, ACCESS_DENIED)
@@ -128,20 +128,20 @@ def _tres(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) ->
 def _users(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     db = cluster.database
     found = [records.user(db, name) for name in sorted(db.users)]
-    if hides(cluster, "users", person):
+    if hides(cluster, "users", person, stored=True):
         found = [record for record in found if record["user"] == person.name]
     return found
 
 
 def _events(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     """Return the cluster's own beginning, and when nodes were down or drained. Raises Refusal where they are hidden."""
-    refuse(cluster, "events", person)
+    refuse(cluster, "events", person, stored=True)
     name, tres = cluster.database.cluster, cluster_tres(cluster)
     found: list[Answer] = [
         {"cluster": name, "node": None, "start": cluster.database.created, "end": 0, "state": None,
          "reason": "Cluster Registered TRES", "uid": None, "tres": tres, "nodes": ""}
     ]  # fmt: skip
-    for row in sorted(cluster.storage.history.past_outages(), key=lambda row: (row.node, row.start)):
+    for row in sorted(cluster.storage.purges.outages(), key=lambda row: (row.node, row.start)):
         found.append(
             {"cluster": name, "node": row.node, "start": row.start, "end": row.end, "state": row.state,
              "reason": row.reason, "uid": row.uid, "user": cluster.people.by_uid(row.uid).name, "tres": tres,
@@ -153,14 +153,14 @@ def _events(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) 
 def _transactions(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     return [
         {"id": t.id, "time": t.time, "action": t.action, "actor": t.actor, "where": t.where, "info": t.info}
-        for t in cluster.database.transactions
+        for t in cluster.storage.purges.transactions()
     ]
 
 
 def _reservations(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> list[Answer]:
     from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS, reserved_tres
 
-    refuse(cluster, "reservations", person)
+    refuse(cluster, "reservations", person, stored=True)
     found = []
     for r in sorted(cluster.controller.state.reserved.all, key=lambda r: (r.start, r.name)):
         found.append({

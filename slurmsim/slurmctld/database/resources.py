@@ -10,7 +10,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.protocol import DENIED, Refusal
-from slurmsim.slurmctld.base.resource import SHARED, Resource
+from slurmsim.slurmctld.base.resource import ABSOLUTE, SHARED, Resource
 from slurmsim.slurmctld.database.association_lists import NO_DATABASE
 
 if TYPE_CHECKING:
@@ -51,8 +51,13 @@ def _told(resource: Resource) -> Answer:
 
 def _matches(resource: Resource, cond: Mapping[str, Any]) -> bool:
     return all(
-        not cond.get(key) or str(getattr(resource, name)) in map(str, cond[key]) for key, name in _CONDITIONS.items()
+        not cond.get(key) or _folded(getattr(resource, name)) in map(_folded, cond[key])
+        for key, name in _CONDITIONS.items()
     )
+
+
+def _folded(value: Any) -> str:
+    return str(value).lower()
 
 
 class ResourceChange:
@@ -105,14 +110,17 @@ class ResourceChange:
         return found
 
     def _known(self, name: str, server: str) -> Resource | None:
-        return next((r for r in self.all if r.name == name and r.server == server), None)
+        return next((r for r in self.all if r.name.lower() == name.lower() and r.server == server), None)
 
     def _new(self, name: str, arguments: Mapping[str, Any]) -> Resource:
         self.db.next_resource += self.commit
+        flags = list(arguments.get("flags") or ())
+        if (self.cluster.spec.database or {}).get("AllResourcesAbsolute") and ABSOLUTE not in flags:
+            flags.append(ABSOLUTE)
         resource = Resource(
             self.db.next_resource, name, arguments["server"], arguments["count"],
             arguments.get("description") or name, arguments.get("server_type") or "",
-            list(arguments.get("flags") or ()), arguments.get("last_consumed") or 0,
+            flags, arguments.get("last_consumed") or 0,
         )  # fmt: skip
         self.all.append(resource)
         self._notes.append(("Add Resources", str(resource.id), f"count={resource.count}, type=1"))

@@ -41,6 +41,7 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     )
     yield "storage", engine.storage, "earlier _first _metered _next_index _last_ms changed"
     yield "cluster history", engine.storage.history, "reservations outages"
+    yield "purges", engine.storage.purges, "spans"
     yield "completion log", engine.storage.completed, "written"
     yield (
         "statistics",

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from slurmsim.purge_age import KINDS as PURGED
 from slurmsim.records import Field
 from slurmsim.records.node import NODE
 from slurmsim.records.partition import PARTITION
@@ -278,6 +279,9 @@ REQUESTS: dict[str, Shape] = {
     "accounting_jobs": _JOB_COND,
     "job_changes_check": _JOB_CHANGES,
     "change_jobs": _JOB_CHANGES,
+    "archive_dump": _fields("ages", ages=_fields(**dict.fromkeys(PURGED, NUMBER)), clusters=_WORDS),
+    "archive_load": _fields("cluster", "kind", "spans", cluster=TEXT, kind=OneOf(PURGED),
+                            spans=ListOf(ListOf(SIGNED, 2), MOST_WORDS), check=FLAG),
     "account_list": _fields("kind", kind=OneOf(_KINDS), own=FLAG),
     "account_change": _ACCOUNT_CHANGE,
     "account_check": _ACCOUNT_CHANGE,

@@ -127,9 +127,12 @@ class _Queries:
         return {"gids": [self.cluster.people.group(str(name)) for name in arguments["names"]]}
 
     def config(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """Options of slurm.conf as text."""
-        values = {}
+        """Options of slurm.conf as text; ``slurmdbd.conf`` stands for that file's, typed."""
+        values: dict[str, Any] = {}
         for name in arguments["names"]:
+            if name == "slurmdbd.conf":
+                values[name] = dict(self.cluster.spec.database or {})
+                continue
             value = self.cluster.spec.options.get(name)
             values[name] = ",".join(map(str, value)) if isinstance(value, tuple) else value
         return {"values": values}

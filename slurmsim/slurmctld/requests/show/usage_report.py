@@ -43,16 +43,17 @@ def usage(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> di
     if not cluster.database.exists or not cluster.storage.enabled:
         raise Refusal(DISABLED)
     if str(arguments.get("kind")) == "reservations":
-        refuse(cluster, "reservations", person)
+        refuse(cluster, "reservations", person, stored=True)
     start, end, kind = int(arguments["start"]), int(arguments["end"]), str(arguments.get("kind") or "associations")
-    first = max(start, cluster.network.start_time)
-    last = min(end, cluster.now // HOUR * HOUR)
+    first = max(start, cluster.network.start_time, cluster.storage.purges.usage_since())
+    conf = cluster.spec.database or {}
+    last = 0 if conf.get("DisableRollups") else min(end, cluster.now // HOUR * HOUR)
     counts = whole_tres(cluster)
     found: dict[str, Any] = {"name": cluster.spec.name, "tres": [name for _, _, name in all_tres(cluster)]}
     found["total"] = {n: c * (last - first) for n, c in counts.items() if n != "node"} if last > first else {}
     if kind in ("jobs", "reservations") or last > first:
         of_period = (start, end) if kind in ("jobs", "reservations") else (first, last)
-        if hides(cluster, "jobs", person):
+        if hides(cluster, "jobs", person, stored=True):
             arguments = {**arguments, "sees": association_filter(cluster, person)}
         found[kind] = _seen(cluster, arguments, kind, _PARTS[kind](cluster, arguments, *of_period), person)
     else:
@@ -72,7 +73,7 @@ def _accounts(cluster: LiveCluster, person: Person) -> list[list[str | None]]:
 
 def _filter(cluster: LiveCluster, person: Person) -> Callable[[str, str | None], bool] | None:
     """Return what says of an account and a user if `person` sees what they used; None where all is seen."""
-    hidden = hides(cluster, "users", person) or hides(cluster, "usage", person)
+    hidden = hides(cluster, "users", person, stored=True) or hides(cluster, "usage", person, stored=True)
     if not hidden:
         return None
     pairs = {key[:2] for key in visible_associations(cluster, person)}
@@ -218,7 +219,8 @@ def entitled(cluster: LiveCluster, row: PastReservation) -> list[tuple[str, str]
 def _wckeys(cluster: LiveCluster, arguments: dict[str, Any], start: int, end: int) -> list[Any]:
     """Rows ``[WCKey, user, TRES seconds]``, by name."""
     sums: dict[tuple[str, str], Sums] = defaultdict(lambda: defaultdict(int))
-    if not cluster.spec.option("TrackWCKey"):
+    conf = cluster.spec.options if cluster.spec.database is None else cluster.spec.database
+    if not conf.get("TrackWCKey"):
         return []
     for run in runs(cluster, {"start": start, "end": end}):
         seconds = run.within(start, end, cluster.now)
@@ -248,7 +250,7 @@ def _jobs(cluster: LiveCluster, arguments: dict[str, Any], start: int, end: int)
 
 def _reservations(cluster: LiveCluster, arguments: dict[str, Any], start: int, end: int) -> list[Any]:
     """Rows of the reservations there were, with the TRES seconds of the jobs in them."""
-    there = [r for r in cluster.storage.history.past_reservations() if r.start < end and r.end >= start]
+    there = [r for r in cluster.storage.purges.reservations() if r.start < end and r.end >= start]
     used: dict[tuple[int, int], Sums] = defaultdict(lambda: defaultdict(int))
     if there:
         period = {"start": min(r.start for r in there), "end": max(r.end for r in there)}
