@@ -153,6 +153,10 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "epilog_exit_codes": Change(
         "24.11", "srun", "A task epilog that fails is told with its exit code; it was its wait status.", OTHERWISE
     ),
+    "export_nil": Change(
+        "23.02", "sbatch", "`--export=NIL` starts a job with SLURM_ variables alone, without a login.", OTHERWISE
+    ),
+    "pty_of_input": Change("23.02", "srun", "`--pty` needs a terminal at its input; it was its output.", OTHERWISE),
     "output_folders_made": Change("23.02", "sbatch, srun", "Folders of output files are made.", OTHERWISE),
     "tasks_fit_threads": Change(
         "23.02", _SUBMITTING, "More `--ntasks-per-core` than `--threads-per-core` are refused.", REFUSED

@@ -30,6 +30,7 @@ _ROOMS = {
 MODULES = {name: f"slurmsim.commands.{room}.{name}" for room, names in _ROOMS.items() for name in names}
 """The commands there are, and the module each is; its `run` takes the words and a world (`io`)."""
 
+_COERCED = ("C.UTF-8", "C.utf8", "UTF-8")
 GC_THRESHOLD = 200_000
 """Allocations between looks for dead cycles: what is loaded and the rows of 10,000 jobs all live until the end."""
 
@@ -37,9 +38,22 @@ GC_THRESHOLD = 200_000
 def main(name: str) -> int:
     """Be the command `name`; return its exit code."""
     gc.set_threshold(GC_THRESHOLD, 10, 10)
+    _forget_coercion()
     from slurmsim.commands.io import run_command
 
     return run_command(name, __import__(MODULES[name], fromlist=["run"]).run)
+
+
+def _forget_coercion() -> None:
+    """Take LC_CTYPE out of the environment if this Python has put it there (PEP 538): jobs and tasks would get it."""
+    if os.environ.get("LC_CTYPE") in _COERCED and os.environ.get("LANG", "C") in ("", "C", "POSIX"):
+        try:
+            with open("/proc/self/environ", "rb") as file:
+                given = file.read().split(b"\0")
+        except OSError:
+            return
+        if not any(entry.startswith(b"LC_CTYPE=") for entry in given):
+            del os.environ["LC_CTYPE"]
 
 
 def command(name: str) -> NoReturn:

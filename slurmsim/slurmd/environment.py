@@ -76,10 +76,9 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     ----------
     facts
         Of the job and its allocation, under the names of the table above, and: ``gpu_variables`` (set to
-        ``gpu_names``, else to ``gpus``),
-        ``restarts``, ``shared`` (as it was
-        asked for), ``home``, ``spool`` (folder of the commands for a bare environment), ``simulated`` (whether the
-        script runs under another user's id). None or missing where it does not apply.
+        ``gpu_names``, else to ``gpus``), ``restarts``, ``shared`` (as it was asked for), ``home``, ``folder`` (that of
+        the cluster, with its commands), ``simulated`` (whether the script runs under another user's id).
+        None or missing where it does not apply.
     submitted
         What ``--export`` let through.
     release
@@ -94,12 +93,19 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     if facts.get("gpus"):
         found |= dict.fromkeys(facts["gpu_variables"], facts.get("gpu_names") or facts["gpus"])
     found |= facts.get("share_variables") or {}
-    found.setdefault("TMPDIR", "/tmp")
-    found.setdefault("HOME", str(facts.get("home") or "/"))
-    for name in ("USER", "LOGNAME"):
-        found.setdefault(name, str(facts.get("user") or ""))
-    found.setdefault("SHELL", "/bin/sh")
+    if found.get("SLURM_GET_USER_ENV"):
+        found = _of_a_login(facts) | found
     found.setdefault("PATH", f"{facts.get('folder')}/bin:/usr/local/bin:/usr/bin:/bin")
     if facts.get("simulated"):
         found["SLURMSIM_USER"] = str(facts.get("user"))
     return found
+
+
+def _of_a_login(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return a Debian login of the user: what slurmd gets from ``su - USER``."""
+    user = str(facts.get("user") or "")
+    return {
+        "HOME": str(facts.get("home") or "/"), "USER": user, "LOGNAME": user, "SHELL": "/bin/bash", "SHLVL": "1",
+        "MAIL": f"/var/mail/{user}",
+        "PATH": f"{facts.get('folder')}/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
+    }  # fmt: skip

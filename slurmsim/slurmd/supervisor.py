@@ -179,8 +179,8 @@ def _become(spec: dict[str, Any], failed: int) -> None:
     error = out if spec["std_err"] == spec["std_out"] else os.open(spec["std_err"], mode, 0o666)
     for number, descriptor in ((0, source), (1, out), (2, error)):
         os.dup2(descriptor, number)
-    if gone:
-        os.write(2, f"{spec['notice']}{gone}\n".encode("utf-8", "surrogateescape"))
+    for line in ([f"{spec['notice']}{gone}"] if gone else []) + (spec.get("notices") or []):
+        os.write(2, f"{line}\n".encode("utf-8", "surrogateescape"))
     os.closerange(3, KEPT)
     os.closerange(KEPT + 1, 4096)
     for name, value in spec["rlimits"].items():

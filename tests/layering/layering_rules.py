@@ -157,7 +157,7 @@ LAYERS: dict[str, Layer] = {
     # What the fake commands are made of: nothing that takes long to load.
     "protocol": Layer(("slurmsim.protocol", "slurmsim.wire_json")),
     # What slurmstepd prints, of real jobs (the daemon) and of steps (srun).
-    "stepd": Layer(("slurmsim.stepd_notices",), _set("vocabulary")),
+    "stepd": Layer(("slurmsim.stepd_notices", "slurmsim.temporary_folder"), _set("vocabulary")),
     # Rules of faults as plain data: the daemon decides by them.
     "faults": Layer(("slurmsim.faults",), _set("vocabulary")),
     "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd") | {"token key", "error texts"}),

@@ -254,3 +254,60 @@ def test_steps_of_whole_nodes_have_the_gpus_whose_cpus_are_asked_for(tmp_path: P
         for options, seen in (("--cpus-per-gpu=2", "0,1"), ("", "")):
             said = ran(cluster, tmp_path, f"sbatch -W -Q --exclusive {options} -o x.out job.sh; cat x.out")
             assert said.split() == ["seen", *seen.split()]
+
+
+def test_a_folder_for_temporary_files_is_made_for_the_first_task_of_a_node(
+    live: tuple[slurmsim.Cluster, str], tmp_path: Path
+) -> None:
+    cluster, _ = live
+    (tmp_path / "plain").write_text("")
+    told = ran(
+        cluster,
+        tmp_path,
+        f"TMPDIR={tmp_path}/made sbatch -W -Q -n2 -N1 -o x.out --wrap 'echo $TMPDIR; stat -c %a $TMPDIR; unset TMPDIR;"
+        ' srun -l bash -c "echo TMPDIR=\\$TMPDIR" | sort; export TMPDIR=/no/where;'
+        ' srun -l bash -c "echo TMPDIR=\\$TMPDIR" 2>&1 | sort\'; cat x.out;'
+        f" TMPDIR={tmp_path}/plain sbatch -W -Q -o y.out --wrap 'echo $TMPDIR'; cat y.out",
+    )
+    assert told.replace(str(tmp_path), "HERE").splitlines() == [
+        "HERE/made",
+        "700",
+        "0: TMPDIR=/tmp",
+        "1: TMPDIR=",
+        "0: TMPDIR=/tmp",
+        "0: stepd: Setting TMPDIR to /tmp",
+        "0: stepd: Unable to create TMPDIR [/no/where]: No such file or directory",
+        "1: TMPDIR=/no/where",
+        "stepd: TMPDIR [HERE/plain] is not a directory",
+        "stepd: Setting TMPDIR to /tmp",
+        "/tmp",
+    ]
+
+
+def test_a_login_s_environment_is_asked_for_or_not(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, release = live
+    counted = "env | grep -cE '^(HOME|LOGNAME|USER|MAIL|SHELL|SHLVL)='"
+    (tmp_path / "b.sh").write_text(f"#!/bin/bash\n{counted}; echo $MAIL $SHLVL\n")
+    told = ran(
+        cluster,
+        tmp_path,
+        "for export in NONE NIL HOME; do sbatch -W -Q --export=$export -o x.out b.sh; cat x.out; done;"
+        "SHLVL=5 MAIL=here sbatch -W -Q --get-user-env -o x.out b.sh; cat x.out;"
+        "env -u LANG -u LC_ALL -u LC_CTYPE sbatch -W -Q -o x.out --wrap 'env | grep -c ^LC_'; cat x.out",
+    )
+    lines = re.sub(r"/var/mail/\w+", "MAIL", told).splitlines()
+    whole = ["6", "MAIL 2"]
+    nil = whole if release == "22.05" else ["1", "1"]
+    assert lines == [*whole, *nil, *whole, "6", "here 6", "0"]
+
+
+def test_a_step_without_a_terminal_has_no_pseudo_terminal(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, release = live
+    told = ran(
+        cluster, tmp_path, "srun --pty echo hi </dev/null; srun --pty=x echo hi; srun /usr/bin/env | grep NAME=env"
+    )
+    lines = [line for line in told.splitlines() if "allow" not in line and "Try" not in line]
+    told_off = ["srun: error: ioctl(TIOCGWINSZ): Inappropriate ioctl for device",
+                "srun: error: Not using a pseudo-terminal, disregarding --pty option", "hi"]  # fmt: skip
+    refused = [] if release == "22.05" else ["srun: fatal: --pty=x must be numeric file descriptor"]
+    assert lines == [*told_off, *refused, "SLURM_JOB_NAME=env"]

@@ -38,6 +38,7 @@ from slurmsim.slurmd.environment import batch_environment
 from slurmsim.slurmd.script_runner import Executor
 from slurmsim.slurmd.supervisor import LAUNCH_FAILED
 from slurmsim.states import JobState
+from slurmsim.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -152,6 +153,9 @@ class RealJobs:
         core = live.core
         run = core.id, core.restarts
         self._reserve(END_ROOM * len(self._begun | {run}))
+        environment = self._environment(live)
+        environment["TMPDIR"], wrong = temporary_folder(environment.get("TMPDIR"))
+        notice = stepd_notices.line("", self._node(core), self.cluster.now, self.cluster.release)
         spec = {
             "work_dir": live.asked.get("work_dir") or "/", "umask": live.asked.get("umask", 0o22),
             "append": live.asked.get("open_mode") == "append" or core.restarts > 0,
@@ -159,8 +163,8 @@ class RealJobs:
             "std_err": self._file(live, "std_err"), "rlimits": live.asked.get("rlimits") or {},
             "argv": live.asked.get("argv") or [], "place": f"{self._node(core)}/job{live.id:05d}",
             "make_folders": since(self.cluster.release, "output_folders_made"), "memory": _memory(core) << 20,
-            "notice": stepd_notices.line("", self._node(core), self.cluster.now, self.cluster.release),
-            "environment": self._environment(live), "socket": str(self.executor.folder.parent / "slurmctld.sock"),
+            "notice": notice, "notices": [f"{notice}{line}" for line in wrong],
+            "environment": environment, "socket": str(self.executor.folder.parent / "slurmctld.sock"),
         }  # fmt: skip
         if node_programs.has(self.cluster, live, node_programs.PROLOG):
             assert core.alloc is not None

@@ -313,7 +313,7 @@ _OPTIONS: tuple[Option, ...] = (
     Option("propagate", None, OPTIONAL, BATCH_RUN, lambda text, option, context: "ALL" if text is None else text,
            "propagate", ACCEPTED),
     Option("pty", None, NO, RUN, v.switch, "pty", SUPPORTED, until="23.02"),
-    Option("pty", None, OPTIONAL, RUN, v.switch, "pty", SUPPORTED, since="23.02"),
+    Option("pty", None, OPTIONAL, RUN, lambda text, option, context: text or True, "pty", SUPPORTED, since="23.02"),
     Option("qos", "q", REQUIRED, ALL, v.string, "qos", SUPPORTED),
     Option("quiet", "Q", NO, ALL, v.switch, "quiet", SUPPORTED, early=True),
     Option("quit-on-interrupt", None, NO, RUN, v.switch, "quit_on_interrupt", ACCEPTED),

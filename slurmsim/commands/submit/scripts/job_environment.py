@@ -56,7 +56,8 @@ def batch_environment(builder: Builder, component: int | None, host: str) -> dic
     if chosen.get("export_file") is not None:
         own = _additions(chosen, host)
     found.update(exported("ALL" if names is None else names, own))
-    if chosen.get("get_user_env") is not None or (names is not None and names.upper() != "ALL"):
+    whole = ("ALL", "NIL") if since(chosen.context.release, "export_nil") else ("ALL",)
+    if chosen.get("get_user_env") is not None or (names is not None and names.upper() not in whole):
         found["SLURM_GET_USER_ENV"] = "1"
     found.update(launcher_variables(found, chosen.context.release))
     suffix = "" if component is None else f"_HET_GROUP_{component}"

@@ -188,7 +188,8 @@ def step_environment(
     """
     chosen = part.chosen
     found = {**base, **launcher_variables(base, release)}
-    name = chosen.get("name") if chosen.is_set("job-name") else part.command[0] if own and part.command else None
+    command = os.path.basename(part.command[0]) if own and part.command else None
+    name = chosen.get("name") if chosen.is_set("job-name") else command
     known = {
         **facts, **_from_options(part), "step_id": step["step_id"], "step_nodes": step["node_list"],
         "step_n_nodes": len(step["nodes"]), "step_n_tasks": sum(step["tasks"]), "step_tasks": run_length(step["tasks"]),

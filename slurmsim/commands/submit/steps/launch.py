@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import time
@@ -66,6 +67,8 @@ class Launch:
         """Run all tasks to their end; the status of the step. Raises Stop."""
         several = self.het_size or len(self.lives) > 1
         self.facts, self.step = common_facts(self.lives) if several else (self.lives[0].facts, self.lives[0].step)
+        if self.chosen.get("pty"):
+            self._look_for_terminal(str(self.chosen.get("pty")))
         for life in self.lives:
             life.tasks = self._tasks(life)
         for life in self.lives:
@@ -96,6 +99,18 @@ class Launch:
             life.close()
         return max((life.status or 0 for life in self.lives), key=_badness)
 
+    def _look_for_terminal(self, told: str) -> None:
+        """Drop ``--pty`` where its descriptor is no terminal. Raises Stop for one that is no number."""
+        number = told if told != "True" else ""
+        if number and not number[0].isdigit():
+            self.say.fatal(f"--pty={number} must be numeric file descriptor")
+            raise Stop(1)
+        descriptor = int(number) if number.isdigit() else int(not since(self.lives[0].release, "pty_of_input"))
+        if not os.isatty(descriptor):
+            self.say.error(f"ioctl(TIOCGWINSZ): {os.strerror(errno.ENOTTY)}")
+            self.say.error(f"Not using a pseudo-terminal, disregarding --pty{number and '='}{number} option")
+            self.chosen.values["pty"] = None
+
     def _tell_debugger(self) -> None:
         """Tell where each task is, as a debugger is told that srun runs under (``--debugger-test``)."""
         for life in self.lives:
@@ -117,7 +132,7 @@ class Launch:
         commands = self._commands(life)
         configured = life.step.get("task_programs") or (None, None)
         beside = life.chosen.get("task_prolog") or life.chosen.get("task_epilog") or any(configured)
-        when = life.now() if beside else 0.0
+        when = life.now() if beside or "TMPDIR" in environ else 0.0
         found = []
         for name in ("SLURM_GPUS_ON_NODE", *chain(*life.step["gpu_variables"])):
             environ.pop(name, None)
@@ -138,7 +153,7 @@ class Launch:
                         life.first_task + number,
                         life.first_node + node,
                         commands[number],
-                        {"TMPDIR": "/tmp", **environ, **own},
+                        {**environ, **own},
                         folder=life.chosen.get("work_dir"),
                         label=self._label(life),
                         prolog=life.chosen.get("task_prolog"),
@@ -148,6 +163,7 @@ class Launch:
                         release=life.release,
                         memory=life.step["memory"][node],
                         stopped=bool(life.chosen.get("debugger_test")),
+                        first=place == 0,
                         said=partial(self._said, life.step["nodes"][node], life.release, when),
                     )
                 )

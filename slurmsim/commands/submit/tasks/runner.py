@@ -17,6 +17,7 @@ from contextlib import suppress
 from slurmsim.commands.submit.tasks.input import TaskInput
 from slurmsim.commands.submit.tasks.prologs import PrologFailed, after_prologs, run_epilogs
 from slurmsim.fast_imports import dataclass, field
+from slurmsim.temporary_folder import temporary_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ class Task:
     release: str = ""
     memory: int = 0  # MiB of its step on its node, which slurmstepd sets as RLIMIT_RSS; 0 for none
     said: Callable[[str], str] = str  # a complaint as slurmstepd writes it
+    first: bool = False  # whether it is the first of its node, which looks after TMPDIR
     stopped: bool = False  # whether it stops before its program begins, for a debugger
 
 
@@ -181,6 +183,9 @@ class Runner:
             if task.prolog or task.configured_prolog:
                 environ, printed = after_prologs(task.configured_prolog, task.prolog, environ)
                 os.write(1, "".join(f"{line}\n" for line in printed).encode("utf-8", "surrogateescape"))
+            if task.first:
+                environ["TMPDIR"], wrong = temporary_folder(environ.get("TMPDIR"))
+                os.write(2, "".join(f"{task.said(line)}\n" for line in wrong).encode("utf-8", "surrogateescape"))
             if "/" not in task.words[0] and "PATH" not in environ:
                 raise FileNotFoundError(errno.ENOENT, "")  # slurmstepd looks in the task's own PATH alone
             program = _program(task.words[0], environ.get("PATH", ""))
