@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    "amounts", "arrays", "atoms", "counts", "cycle", "limits", "numbers", "picking", "placement", "priorities", "queue",
-    "rows", "running",
+    "amounts", "arrays", "atoms", "counts", "cycle", "happenings", "limits", "numbers", "picking", "placement",
+    "priorities", "queue", "rows", "running", "slurm_run",
 )  # fmt: skip
 
 

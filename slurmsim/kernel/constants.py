@@ -35,9 +35,18 @@ OPTIONAL: Final = 1
 TEXT: Final = 2
 # digits of a number in a text; more might not fit into 2**53, up to which a float is exact
 MOST_DIGITS: Final = 15
-# what is in the log of a run on counts
+# what is in the log of a run on rows: kinds, of which there are fewer than LOG_KINDS
+LOG_KINDS: Final = 8
 LOG_SUBMIT: Final = 0
 LOG_START: Final = 1
 LOG_END: Final = 2
 LOG_PLAN: Final = 3
+LOG_REASON: Final = 4
+# beside them: who starts a job, and the reason that one shows
+LOG_NOTES: Final = 4
+BY_POLICY: Final = 0
+BY_MAIN: Final = 1
+SAYS_NONE: Final = 0
+SAYS_RESOURCES: Final = 1
+SAYS_PRIORITY: Final = 2
 NO_TIME: Final = 1 << 62  # later than all that happens

@@ -3,17 +3,21 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from _slurmsim_arrays cimport wider, zeros
+from _slurmsim_arrays cimport zeros
+from _slurmsim_happenings cimport Ends, FreeNodes, Happenings, Log
 
-cdef int64_t LOG_END, LOG_PLAN, LOG_START, LOG_SUBMIT, NO_TIME
+cdef int64_t BY_POLICY, LOG_END, LOG_PLAN, LOG_START, LOG_SUBMIT, NO_TIME, SAYS_NONE
 
 @cython.final
 cdef class Counts:
-    cdef public int64_t n, free, n_log, room, passes, started, done, arrived, n_queue, n_new, n_running, n_heap
+    cdef public Log log
+    cdef public Ends ends
+    cdef public FreeNodes nodes
+    cdef public int64_t n, free, passes, done, arrived, n_queue, n_new, n_running
     cdef public int64_t head, shadow, extra
     cdef public bint known, fresh
-    cdef public int64_t[::1] ids, submit, need, limit, run, kinds, rows, times, values, queue, new, fitting
-    cdef public int64_t[::1] run_end, run_row, heap_time, heap_row, serial, planned
+    cdef public int64_t[::1] ids, submit, need, limit, run, queue, new, fitting
+    cdef public int64_t[::1] run_end, run_row, planned
     @cython.locals(at=int64_t)
     cpdef int64_t next_time(self) noexcept
     @cython.locals(row=int64_t)
@@ -30,11 +34,3 @@ cdef class Counts:
     cdef void _end(self, int64_t now) except *
     @cython.locals(low=int64_t, high=int64_t, number=int64_t, middle=int64_t, other=int64_t)
     cdef int64_t _place(self, int64_t end, int64_t row) noexcept
-    cdef void _note(self, int64_t kind, int64_t row, int64_t time, int64_t value) except *
-    cdef bint _is_sooner(self, int64_t a, int64_t b) noexcept
-    @cython.locals(time=int64_t, row=int64_t)
-    cdef void _swap(self, int64_t a, int64_t b) noexcept
-    @cython.locals(at=int64_t)
-    cdef void _push(self, int64_t time, int64_t row) noexcept
-    @cython.locals(at=int64_t, least=int64_t, child=int64_t)
-    cdef void _pop(self) noexcept

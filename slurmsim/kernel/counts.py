@@ -1,16 +1,19 @@
 """EASY where a job is a row and all that counts is how many equal nodes are free: a whole run, instant by instant.
 
 It decides what `slurmsim_policies.easy` decides around the core, and keeps a log of it; nothing else is known of a job
-than when it is submitted, how many nodes it needs, its limit, and how long it runs. Which nodes it gets follows from
-the log (`slurmsim.sim.counted`). A run of KTH takes 0.02 s of CPU here and 2.1 s by way of the core.
+than when it is submitted, how many nodes it needs, its limit, and how long it runs. A run of KTH takes 0.02 s of CPU
+here and 2.1 s by way of the core.
 """
 
 from __future__ import annotations
 
-from array import array
+from typing import TYPE_CHECKING
 
-from slurmsim.kernel.arrays import wider, zeros
-from slurmsim.kernel.constants import LOG_END, LOG_PLAN, LOG_START, LOG_SUBMIT, NO_TIME
+from slurmsim.kernel.arrays import zeros
+from slurmsim.kernel.constants import BY_POLICY, LOG_END, LOG_PLAN, LOG_START, LOG_SUBMIT, NO_TIME, SAYS_NONE
+
+if TYPE_CHECKING:
+    from slurmsim.kernel import happenings
 
 
 class Counts:
@@ -18,36 +21,23 @@ class Counts:
 
     Parameters
     ----------
-    ids, submit, need, limit, run
-        Of each job, by submit time: its number, the seconds it is submitted at, its limit and its run time, which is at
-        least 1 and at most the limit; and how many nodes it needs.
-    free
-        Nodes there are.
+    happens
+        The jobs, and what happens to them.
     """
 
-    def __init__(
-        self, ids: array[int], submit: array[int], need: array[int], limit: array[int], run: array[int], free: int
-    ) -> None:  # fmt: skip
-        n = len(ids)
-        self.ids, self.submit, self.need, self.limit, self.run = ids, submit, need, limit, run
+    def __init__(self, happens: happenings.Happenings) -> None:
+        n, free = happens.n, happens.nodes.free
+        self.ids, self.submit, self.need = happens.ids, happens.submit, happens.need
+        self.limit, self.run = happens.limit, happens.run
+        self.log, self.ends, self.nodes = happens.log, happens.ends, happens.nodes
         self.n, self.free = n, free
-        # n_log, kinds, rows, times, values: what happened, in order; the value of a start is how many were before it
-        # in the queue, that of a plan is when
-        self.n_log = 0
-        self.room = 3 * n + n // 8 + 8
-        self.kinds, self.rows, self.times, self.values = (
-            zeros(self.room), zeros(self.room), zeros(self.room), zeros(self.room)
-        )  # fmt: skip
-        self.passes = self.started = self.done = self.arrived = 0
+        self.passes = self.done = self.arrived = 0
         # queue, new: who waits, in order, and who of them came since the last pass
         self.queue, self.new, self.fitting = zeros(n + 1), zeros(n + 1), zeros(n + 1)
         self.n_queue = self.n_new = 0
         # run_end, run_row: who runs, by the end of its limit and its number; each has a node
         self.run_end, self.run_row = zeros(free + 1), zeros(free + 1)
         self.n_running = 0
-        # heap_time, heap_row: a heap of ends, of one second by the order of their starts (serial)
-        self.heap_time, self.heap_row, self.serial = zeros(free + 1), zeros(free + 1), zeros(n + 1)
-        self.n_heap = 0
         # head: the first job that waits, if the last pass found so; shadow and extra are of it where they are known;
         # planned: of each job the instant it was last planned at, and one more
         self.head = -1
@@ -58,15 +48,15 @@ class Counts:
     def next_time(self) -> int:
         """Return when something happens next, `NO_TIME` if nothing does."""
         at = NO_TIME
-        if self.n_heap > 0:
-            at = self.heap_time[0]
+        if self.ends.n > 0:
+            at = self.ends.times[0]
         if self.arrived < self.n and self.submit[self.arrived] < at:
             at = self.submit[self.arrived]
         return at
 
     def turn(self, now: int) -> None:
         """Let happen what is due at `now`: ends, submissions, and a pass."""
-        while self.n_heap > 0 and self.heap_time[0] == now:
+        while self.ends.n > 0 and self.ends.times[0] == now:
             self._end(now)
         while self.arrived < self.n and self.submit[self.arrived] == now:
             row = self.arrived
@@ -75,7 +65,7 @@ class Counts:
             self.n_queue += 1
             self.new[self.n_new] = row
             self.n_new += 1
-            self._note(LOG_SUBMIT, row, now, 0)
+            self.log.note(LOG_SUBMIT, SAYS_NONE, row, now, 0, 0)
         self.passes += 1
         self._pass(now)
         self.n_new = 0
@@ -117,7 +107,7 @@ class Counts:
             self._find_shadow()
             if self.planned[self.head] != self.shadow + 1:
                 self.planned[self.head] = self.shadow + 1
-                self._note(LOG_PLAN, self.head, now, self.shadow)
+                self.log.note(LOG_PLAN, SAYS_NONE, self.head, now, self.shadow, 0)
         for k in range(n):
             row = self.fitting[k]
             need = self.need[row]
@@ -158,21 +148,19 @@ class Counts:
         self.run_end[at] = end
         self.run_row[at] = row
         self.n_running += 1
-        self.serial[row] = self.started
-        self.started += 1
-        self._push(now + self.run[row], row)
-        self._note(LOG_START, row, now, position)
+        self.ends.push(now + self.run[row], row)
+        self.log.note(LOG_START, BY_POLICY, row, now, position, self.nodes.give(row, self.need[row]))
 
     def _end(self, now: int) -> None:
         """End the job that ends next."""
-        row = self.heap_row[0]
-        self._pop()
+        row = self.ends.pop()
+        self.nodes.take_back(row)
         self.free += self.need[row]
         self.n_running -= 1
         for k in range(self._place(now - self.run[row] + self.limit[row], row), self.n_running):
             self.run_end[k] = self.run_end[k + 1]
             self.run_row[k] = self.run_row[k + 1]
-        self._note(LOG_END, row, now, 0)
+        self.log.note(LOG_END, SAYS_NONE, row, now, 0, 0)
         self.done += 1
         self.fresh = False
 
@@ -187,48 +175,3 @@ class Counts:
             else:
                 high = middle
         return low
-
-    def _note(self, kind: int, row: int, time: int, value: int) -> None:
-        if self.n_log == self.room:
-            self.room *= 2
-            self.kinds, self.rows = wider(self.kinds, self.room), wider(self.rows, self.room)
-            self.times, self.values = wider(self.times, self.room), wider(self.values, self.room)
-        self.kinds[self.n_log] = kind
-        self.rows[self.n_log] = row
-        self.times[self.n_log] = time
-        self.values[self.n_log] = value
-        self.n_log += 1
-
-    def _is_sooner(self, a: int, b: int) -> bool:
-        if self.heap_time[a] != self.heap_time[b]:
-            return self.heap_time[a] < self.heap_time[b]
-        return self.serial[self.heap_row[a]] < self.serial[self.heap_row[b]]
-
-    def _swap(self, a: int, b: int) -> None:
-        time, row = self.heap_time[a], self.heap_row[a]
-        self.heap_time[a], self.heap_row[a] = self.heap_time[b], self.heap_row[b]
-        self.heap_time[b], self.heap_row[b] = time, row
-
-    def _push(self, time: int, row: int) -> None:
-        at = self.n_heap
-        self.heap_time[at], self.heap_row[at] = time, row
-        self.n_heap += 1
-        while at > 0 and self._is_sooner(at, (at - 1) // 2):
-            self._swap(at, (at - 1) // 2)
-            at = (at - 1) // 2
-
-    def _pop(self) -> None:
-        """Take the first off the heap."""
-        self.n_heap -= 1
-        self._swap(0, self.n_heap)
-        at = 0
-        while True:
-            least, child = at, 2 * at + 1
-            if child < self.n_heap and self._is_sooner(child, least):
-                least = child
-            if child + 1 < self.n_heap and self._is_sooner(child + 1, least):
-                least = child + 1
-            if least == at:
-                return
-            self._swap(at, least)
-            at = least

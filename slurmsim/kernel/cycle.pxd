@@ -87,4 +87,4 @@ cdef class Cycle:
     cdef bint _is_news(self, int64_t shape, int64_t lasting, int64_t flags) except *
     cdef bint _gets_a_plan(self, int64_t shape, int64_t limit) except *
     cdef int64_t _longest_gap(self, int64_t base) noexcept
-    cdef int64_t _last_startable(self, int64_t at, int64_t last) except -1
+    cpdef int64_t last_startable(self, int64_t at, int64_t last) except -1

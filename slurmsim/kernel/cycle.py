@@ -884,7 +884,7 @@ class Cycle:
                         self.take(self.first, self.last, self.chosen)
                         if group >= 0:
                             self.planned[group] += 1
-                        last = self._last_startable(at, last)
+                        last = self.last_startable(at, last)
                         if self.unsure:
                             at += 1
                             break
@@ -971,7 +971,7 @@ class Cycle:
                     k = g
         return self.gap
 
-    def _last_startable(self, at: int, last: int) -> int:
+    def last_startable(self, at: int, last: int) -> int:
         """Return the last record after `at` that could still start now, as far as nodes and limits tell; `at` for none.
 
         `unsure` if the kernel cannot tell whether that one could.

@@ -52,6 +52,19 @@ class Queue:
         for k in range(size):
             self.order[first + k] = slots[k]
 
+    def append(self, slot: int) -> None:
+        """Put the record in `slot` behind all others."""
+        self.n += 1
+        if self.n > self.places:
+            self._more_places()
+        self.order[self.n - 1] = slot
+
+    def drop(self, at: int) -> None:
+        """Take out the record at that place."""
+        self.n -= 1
+        for k in range(at, self.n):
+            self.order[k] = self.order[k + 1]
+
     def _more_places(self) -> None:
         while self.places < self.n:
             self.places *= 2

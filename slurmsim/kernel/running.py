@@ -59,6 +59,41 @@ class Running:
                 run += 1
                 i += 2
 
+    def insert(
+        self, end: int, number: int, size: int, begins: array[int], sizes: array[int], at: int, n_runs: int
+    ) -> None:  # fmt: skip
+        """Take in a job: its end, id and size, and its `n_runs` runs from `at` on in `begins` and `sizes`."""
+        k = self._place(end, number)
+        run = self.first[k]
+        for i in range(at, at + n_runs):
+            self._cut(begins[i])
+            self._cut(begins[i] + sizes[i])
+        self._make_room(self.n + 1, self.first[self.n] + n_runs)
+        self._shift(k, 1, run, n_runs)
+        self.ends[k], self.ids[k], self.sizes[k], self.first[k] = end, number, size, run
+        for i in range(n_runs):
+            self.begins[run + i], self.lengths[run + i] = begins[at + i], sizes[at + i]
+
+    def delete(self, end: int, number: int) -> None:
+        """Take out the job with that end and id."""
+        k = self._place(end, number)
+        run, last = self.first[k], self.first[k + 1]
+        for i in range(run, last):
+            self._uncut(self.begins[i])
+            self._uncut(self.begins[i] + self.lengths[i])
+        self._shift(k + 1, -1, last, run - last)
+
+    def _place(self, end: int, number: int) -> int:
+        """Return how many jobs are before one with that end and id."""
+        low, high = 0, self.n
+        while low < high:
+            middle = (low + high) >> 1
+            if self.ends[middle] < end or (self.ends[middle] == end and self.ids[middle] < number):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
     def _shift(self, last: int, shift: int, run_last: int, run_shift: int) -> None:
         """Jobs from `last` on are so many places further, and their runs, from `run_last` on, so many of theirs."""
         n, runs = self.n, self.first[self.n]

@@ -186,7 +186,7 @@ def _run(
     """Run to the end or to Ctrl-C; return the simulation that the trace is of, and True if it was cut short."""
     from slurmsim.trace.writer import ROW_GROUP
 
-    counted = CountedRun(simulation, prepared.policy_name) if is_counted(prepared) else None
+    counted = CountedRun(simulation) if is_counted(prepared) else None
     try:
         if counted is None:
             simulation.run()

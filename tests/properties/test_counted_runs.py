@@ -1,4 +1,4 @@
-"""A counted run of EASY has the trace that the core makes, cell by cell, with the kernel in either form."""
+"""A counted run of EASY or backfill has the trace the core makes, cell by cell, with the kernel in either form."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.kernel_forms import FORMS, kernel
+from unit.kernel_forms import FORMS, NEEDS_EXTENSIONS, kernel
 
 import slurmsim
 from slurmsim.config.load import make_cluster
+from slurmsim.model.cluster import ClusterSpec
+from slurmsim.policy import Policy
 from slurmsim.replaying import counting, replay
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import prepare
@@ -24,6 +26,7 @@ from slurmsim.trace.columns import NULL, int_values, text_codes
 from slurmsim.trace.schema import TABLES
 from slurmsim.workload import TextColumn, Workload
 from slurmsim_policies.easy import Easy
+from slurmsim_policies.slurm_backfill import SlurmBackfill
 
 Jobs = list[tuple[int, int, int, int, int, str]]
 JOB = st.tuples(
@@ -32,6 +35,22 @@ JOB = st.tuples(
 )  # fmt: skip
 """Seconds after the job before, nodes, limit, run time, exit code, outcome."""
 LOGS = st.lists(JOB, min_size=1, max_size=40)
+LATER = st.tuples(
+    st.sampled_from([0, 0, 1, 2, 20, 61, 300]), st.integers(1, 5), st.sampled_from([1, 40, 60, 180, 600, 3600]),
+    st.sampled_from([1, 29, 60, 170, 600, 3600]), st.sampled_from([0, 0, 1]),
+    st.sampled_from(["", "", "CANCELLED", "FAILED"]),
+)  # fmt: skip
+"""As `JOB`, with times at which passes and cycles of Slurm are apart."""
+LATER_LOGS = st.lists(LATER, min_size=1, max_size=40)
+PARAMETERS = st.lists(
+    st.sampled_from([
+        "default_queue_depth=2", "bf_interval=7", "bf_interval=90", "bf_resolution=1", "bf_window=5",
+        "bf_max_job_test=3", "sched_interval=45", "batch_sched_delay=10", "bf_node_space_size=4", "bf_window_linear=60",
+    ]),
+    max_size=3, unique_by=lambda one: one.partition("=")[0],
+)  # fmt: skip
+Rows = tuple[dict[str, list[Any]], tuple[int, int, int]]
+"""Rows of the trace; passes of the main scheduler and of the policy, and backfilled jobs."""
 
 
 def log_of(jobs: Jobs, ids: list[int]) -> Workload:
@@ -52,31 +71,35 @@ def _coded(values: Any) -> TextColumn:
     return TextColumn(np.array([known.index(value) for value in values], np.int32), known)
 
 
-def by_the_core(workload: Workload, n_nodes: int) -> tuple[dict[str, list[Any]], tuple[int, int]]:
-    """Rows of the trace; passes and backfilled jobs."""
+def by_the_core(workload: Workload, cluster: ClusterSpec, policy: Policy) -> Rows:
     rows: dict[str, list[Any]] = {"jobs": [], "events": [], "usage": []}
     recorder = Recorder(rows["jobs"].append, rows["events"].extend, rows["usage"].extend, lambda _: None)
-    simulation = Simulation(make_cluster(n_nodes, 1), workload, Easy(), listener=recorder)
+    simulation = Simulation(cluster, workload, policy, listener=recorder)
     recorder.attach(simulation.controller)
     simulation.run()
     recorder.unfinished()
     found = {
         name: [tuple(str(c) if isinstance(c, str) else c for c in row) for row in table] for name, table in rows.items()
     }
-    return found, (simulation.controller.host.passes, simulation.controller.life_cycle.backfilled)
+    return found, _figures(simulation)
 
 
-def by_counting(workload: Workload, n_nodes: int, rows: int) -> tuple[dict[str, list[Any]], tuple[int, int]]:
+def by_counting(workload: Workload, cluster: ClusterSpec, policy: Policy, rows: int) -> Rows:
     """The same of a counted run, its tables made `rows` rows at a time."""
-    simulation = Simulation(make_cluster(n_nodes, 1), workload, Easy())
-    run = counted.CountedRun(simulation, "easy")
+    simulation = Simulation(cluster, workload, policy)
+    run = counted.CountedRun(simulation)
     run.run()
     found: dict[str, list[Any]] = {"jobs": [], "events": [], "usage": []}
     for name, arrays in run.tables(rows):
         cells = [_cells(array, column.kind) for array, column in zip(arrays, TABLES[name].values(), strict=True)]
         found[name] += zip(*cells, strict=True)
     assert simulation.n_done == simulation.n_jobs == len(workload)
-    return found, (simulation.controller.host.passes, simulation.controller.life_cycle.backfilled)
+    return found, _figures(simulation)
+
+
+def _figures(simulation: Simulation) -> tuple[int, int, int]:
+    controller = simulation.controller
+    return controller.main.passes, controller.host.passes, controller.life_cycle.backfilled
 
 
 def _cells(array: Any, kind: str) -> list[Any]:
@@ -90,20 +113,37 @@ def _cells(array: Any, kind: str) -> list[Any]:
 @FORMS
 @given(LOGS, st.integers(5, 8), st.randoms(use_true_random=False), st.integers(1, 200))
 def test_the_trace_is_that_of_the_core(form: str, jobs: Jobs, n_nodes: int, random: Any, rows: int) -> None:
-    ids = random.sample(range(1, 100), len(jobs))
-    workload = log_of(jobs, ids)
+    compare(form, numbered(jobs, random), make_cluster(n_nodes, 1), Easy, rows)
+
+
+@FORMS
+@given(LATER_LOGS, st.integers(5, 8), PARAMETERS, st.randoms(use_true_random=False), st.integers(1, 200))
+def test_the_trace_of_backfill_is_that_of_the_core(
+    form: str, jobs: Jobs, n_nodes: int, parameters: list[str], random: Any, rows: int
+) -> None:
+    cluster = make_cluster(n_nodes, 1, overrides=[("SchedulerParameters", ",".join(parameters))])
+    compare(form, numbered(jobs, random), cluster, SlurmBackfill, rows)
+
+
+def numbered(jobs: Jobs, random: Any) -> Workload:
+    """A log of `jobs`, with ids of which those of one second are in order."""
+    workload = log_of(jobs, random.sample(range(1, 100), len(jobs)))
     submit, job_id = workload.ints["submit"], workload.ints["job_id"]
-    workload.ints["job_id"] = job_id[np.lexsort((job_id, submit))]  # those of one second in order
-    assert counted.can_be_counted(workload, n_nodes)
+    workload.ints["job_id"] = job_id[np.lexsort((job_id, submit))]
+    return workload
+
+
+def compare(form: str, workload: Workload, cluster: ClusterSpec, policy: type[Policy], rows: int) -> None:
+    assert counted.can_be_counted(workload, len(cluster.nodes))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted, "load", lambda name: kernel(name, form))
-        assert by_counting(workload, n_nodes, rows) == by_the_core(workload, n_nodes)
+        assert by_counting(workload, cluster, policy(), rows) == by_the_core(workload, cluster, policy())
 
 
 def test_simpy_has_an_event_for_each_instant_and_no_other() -> None:
     workload = log_of([(2, 1, 5, 5, 0, ""), (1, 5, 5, 4, 0, ""), (3, 1, 9, 1, 0, "")], [1, 2, 3])
     simulation = Simulation(make_cluster(5, 1), workload, Easy())
-    run = counted.CountedRun(simulation, "easy")
+    run = counted.CountedRun(simulation)
     times: list[int] = []
     turn = run._turn
     run._calls[:] = [lambda timer: (times.append(int(simulation.env.now)), turn(timer))]
@@ -125,13 +165,16 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def test_files_and_summary_are_the_same(log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("policy", ["easy", pytest.param("backfill", marks=NEEDS_EXTENSIONS)])
+def test_files_and_summary_are_the_same(
+    policy: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     asked = []
     usual = counting.is_counted
     monkeypatch.setattr(replay, "is_counted", lambda prepared: asked.append(usual(prepared)) or asked[-1])
-    slurmsim.run(log, out=tmp_path / "a", policy="easy", report=False)
+    slurmsim.run(log, out=tmp_path / "a", policy=policy, report=False)
     monkeypatch.setattr(replay, "is_counted", lambda _: False)
-    slurmsim.run(log, out=tmp_path / "b", policy="easy", report=False)
+    slurmsim.run(log, out=tmp_path / "b", policy=policy, report=False)
     assert asked == [True]
     for name in ("jobs", "events", "usage", "requeued", "inputs"):
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes(), name
@@ -163,6 +206,7 @@ def test_an_interrupted_run_has_the_trace_up_to_there(
     "options",
     [
         {"policy": "fcfs"}, {"policy": "easy:order=shortest"}, {"policy": "easy:ties=event"}, {"cpus_per_node": 2},
+        {"policy": "backfill:every_cycle=1"}, {"policy": "builtin"},
         {"until": "100"}, {"set": {"SchedulerParameters": "bf_interval=30"}}, {"release": "25.05"},
         {"mtbf": 1000, "mttr": 100}, {"policy": "conservative"},
     ],

@@ -1,0 +1,220 @@
+"""The trace of a run on rows, made of the kernel's log: see `slurmsim.sim.recorder` for what each cell is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slurmsim.core.records.job import ONE_YEAR_S
+from slurmsim.core.scheduling.main_pass import SCHEDULER as MAIN
+from slurmsim.kernel import constants
+from slurmsim.states import JobState, Reason
+from slurmsim.trace.columns import NULL, coded_array, known_integers
+from slurmsim.trace.schema import TABLES
+from slurmsim.workload import Workload
+
+if TYPE_CHECKING:
+    from slurmsim.sim.simulation import Simulation
+
+Numbers = npt.NDArray[np.int64]
+Texts = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]
+"""Numbers, (n,), and the texts they stand for."""
+
+
+class CountedTrace:
+    """Tables of a run, as columns of the rows that are asked for.
+
+    Parameters
+    ----------
+    log
+        What happened (`slurmsim.kernel.happenings.Log`).
+    limits
+        The limit of each job, seconds.
+    """
+
+    def __init__(self, simulation: Simulation, log: Any, limits: Numbers) -> None:
+        workload, state = simulation.workload, simulation.controller.state
+        self._ints, self._texts = workload.ints, workload.texts
+        self._label, self._partition = state.policy.label or state.policy.name, state.cluster.partitions[0].name
+        self._n_nodes, self._limits = state.table.n, limits
+        whats, self.rows, self.times, self.values = (
+            np.frombuffer(column, np.int64)[: log.n] for column in (log.whats, log.rows, log.times, log.values)
+        )
+        self.kinds = (whats % constants.LOG_KINDS).astype(np.int8)
+        self._notes = (whats // constants.LOG_KINDS % constants.LOG_NOTES).astype(np.int8)
+        self._lists = _node_lists(log, whats // (constants.LOG_KINDS * constants.LOG_NOTES), state.cluster.namer.runs)
+        n, started = len(workload), self.kinds == constants.LOG_START
+        self._ended = self.rows[self.kinds == constants.LOG_END]
+        # of each job: when it starts and ends, the entry of its start
+        self._start, self._end, self._begun = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
+        self._end[self._ended] = self.times[self.kinds == constants.LOG_END]
+        self._start[self.rows[started]] = self.times[started]
+        self._begun[self.rows[started]] = np.flatnonzero(started)
+        self.n_backfilled = int(np.count_nonzero(started & (self._notes == constants.BY_POLICY) & (self.values != 0)))
+        self._state = states_of(workload)
+        failed = np.array([name == JobState.FAILED for name in self._state[1]])
+        self._reason: Texts = failed[self._state[0]].astype(np.int64), [str(Reason.NONE), str(Reason.NON_ZERO_EXIT)]
+        self._exit_code = _exit_codes(workload)
+
+    def tables(self, rows: int) -> Iterator[tuple[str, list[Any]]]:
+        """Yield the trace, `rows` rows at a time: the name of a table, and its columns as Arrow arrays."""
+        turns = self._turns()
+        for name, n_rows, make in (
+            ("jobs", len(self._ended), self.jobs), ("events", len(self.rows), self.events),
+            ("usage", 2 * len(turns), self.usage(turns)),
+        ):  # fmt: skip
+            for begin in range(0, n_rows, rows):
+                found = make(slice(begin, min(begin + rows, n_rows)))
+                yield name, [_array(found[column], about.kind) for column, about in TABLES[name].items()]
+
+    def _turns(self) -> Numbers:
+        """Return the last entry of each instant in which jobs come, start or end."""
+        there: Numbers = np.flatnonzero(np.isin(self.kinds, _CHANGES))
+        times = self.times[there]
+        last: Numbers = there[np.append(times[1:] != times[:-1], True)]
+        return last
+
+    def jobs(self, part: slice) -> dict[str, Any]:
+        """Cells of the jobs that ended `part` of all."""
+        rows = self._ended[part]
+        ints = self._ints
+        need, limit, submit = ints["tasks"][rows], self._limits[rows], ints["submit"][rows]
+        start, end, begun = self._start[rows], self._end[rows], self._begun[rows]
+        sizes, size_of = np.unique(need, return_inverse=True)
+        each = [f"(x{size})" if size > 1 else "" for size in sizes.tolist()]
+        nothing: dict[str, Any] = dict.fromkeys(
+            ("array_job_id", "array_task_id", "req_mem_mib", "begin", "arrived", "threads_per_core")
+        )
+        empty = dict.fromkeys(("qos", "gres_per_node", "reservation", "licenses", "layout"), "")
+        names = {
+            name: (self._texts[name].codes[rows], self._texts[name].values) for name in ("name", "user", "account")
+        }
+        found = nothing | empty | names | {
+            "job_id": ints["job_id"][rows], "partition": self._partition, "nodes": need, "cpus": need, "gpus": 0,
+            "mem_mib": 0, "cpus_per_node": (size_of, [f"1{many}" for many in each]),
+            "mem_per_node_mib": (size_of, [f"0{many}" for many in each]), "req_nodes": 1, "req_cpus": need,
+            "req_gpus": 0, "time_limit_s": np.where(limit == ONE_YEAR_S, NULL, limit), "submit": submit,
+            "last_submit": submit, "eligible": submit, "start": start, "end": end, "state": _at(self._state, rows),
+            "exit_code": _at(self._exit_code, rows), "node_list": _at(self._lists, begun),
+            "reason": _at(self._reason, rows), "priority": 1, "restarts": 0, "run_time_s": end - start,
+            "wait_s": start - submit, "scheduler": (self._notes[begun], [self._label, MAIN]),
+            "held_since": start, "cpus_per_task": 1,
+        }  # fmt: skip
+        return {name: _filled(value, len(rows)) for name, value in found.items()}
+
+    def events(self, part: slice) -> dict[str, Any]:
+        """Cells of `part` of all events."""
+        kinds, rows, notes = self.kinds[part], self.rows[part], self._notes[part]
+        ended, started, planned = (
+            kinds == kind for kind in (constants.LOG_END, constants.LOG_START, constants.LOG_PLAN)
+        )
+        state, states = self._state
+        reason, reasons = self._reason
+        lists, names = self._lists
+        decided, says = started | planned, planned | (kinds == constants.LOG_REASON)
+        found = {
+            "time": self.times[part], "event": (kinds, _EVENTS), "job_id": self._ints["job_id"][rows],
+            "state": (np.where(ended, state[rows] + len(_BEGUN), started), [*_BEGUN, *states]),
+            "reason": (np.where(ended, reason[rows] + len(_SAID), np.where(says, notes, 0)), [*_SAID, *reasons]),
+            "partition": self._partition, "nodes": (lists[part], names),
+            "value": np.where(decided, self.values[part], NULL),
+            "scheduler": (np.where(decided, np.where(started, notes, 0) + 1, 0), ["", self._label, MAIN]),
+        }  # fmt: skip
+        return {name: _filled(value, len(kinds)) for name, value in found.items()}
+
+    def usage(self, turns: Numbers) -> Callable[[slice], dict[str, Any]]:
+        """Return what makes cells of the table usage: of each instant a row of the cluster and one of the partition."""
+        starts, ends = self.kinds == constants.LOG_START, self.kinds == constants.LOG_END
+        sign = starts.astype(np.int64) - ends
+        busy = np.cumsum(sign * self._ints["tasks"][self.rows])[turns]
+        running = np.cumsum(sign)[turns]
+        waiting = np.cumsum((self.kinds == constants.LOG_SUBMIT).astype(np.int64) - starts)[turns]
+        times, n_nodes = self.times[turns], self._n_nodes
+
+        def make(part: slice) -> dict[str, Any]:
+            row = np.arange(part.start, part.stop)
+            at = row // 2
+            found = {
+                "time": times[at], "partition": (row % 2, ["", self._partition]), "alloc_nodes": busy[at],
+                "idle_nodes": n_nodes - busy[at], "down_nodes": 0, "alloc_cpus": busy[at], "alloc_gpus": 0,
+                "alloc_mem_mib": 0, "running_jobs": running[at], "pending_jobs": waiting[at], "off_nodes": 0,
+                "powering_nodes": 0,
+            }  # fmt: skip
+            return {name: _filled(value, len(row)) for name, value in found.items()}
+
+        return make
+
+
+_EVENTS = ["SUBMIT", "START", "END", "PLAN", "REASON"]  # in the order of their numbers
+_SAID = [str(Reason.NONE), str(Reason.RESOURCES), str(Reason.PRIORITY)]
+_CHANGES = [constants.LOG_SUBMIT, constants.LOG_START, constants.LOG_END]
+_BEGUN = [str(JobState.PENDING), str(JobState.RUNNING)]
+
+
+def states_of(workload: Workload) -> Texts:
+    """Return how each job ends: what its log says, else by its exit code."""
+    said = workload.texts["outcome"]
+    failed = (workload.ints["exit_code"] != 0) | (workload.ints["exit_signal"] != 0)
+    values = [str(JobState.COMPLETED), str(JobState.FAILED), *said.values]
+    silent = np.array([not value for value in said.values])[said.codes]
+    return np.where(silent, failed, said.codes + np.int64(2)), values
+
+
+def _exit_codes(workload: Workload) -> Texts:
+    both = workload.ints["exit_code"].astype(np.int64) * 1000 + workload.ints["exit_signal"]
+    values, codes = np.unique(both, return_inverse=True)
+    return codes, [f"{value // 1000}:{value % 1000}" for value in values.tolist()]
+
+
+def _node_lists(log: Any, n_runs: Numbers, name: Callable[[list[tuple[int, int]]], str]) -> Texts:
+    """Return the nodes of each entry of the log; `n_runs` of its runs are about it, and `name` names runs."""
+    both = np.stack([np.frombuffer(column, np.int64)[: log.n_runs] for column in (log.begins, log.sizes)], axis=1)
+    raw, size = both.tobytes(), both.itemsize * 2
+    codes = np.zeros(len(n_runs), np.int32)
+    index = {b"": 0}
+    at = 0
+    there = np.flatnonzero(n_runs)
+    found = []
+    for following in (np.cumsum(n_runs[there]) * size).tolist():
+        found.append(index.setdefault(raw[at:following], len(index)))
+        at = following
+    codes[there] = found
+    runs = (np.frombuffer(key, np.int64).reshape(-1, 2).tolist() for key in index)
+    return codes, [name([(begin, n) for begin, n in some]) if some else "" for some in runs]
+
+
+def _at(texts: Texts, rows: Numbers) -> Texts:
+    return texts[0][rows], texts[1]
+
+
+def _filled(value: Any, n: int) -> Any:
+    """Return a column: what is the same in all rows, n times; None is null."""
+    if isinstance(value, str):
+        return np.zeros(n, np.int64), [value]
+    if value is None or isinstance(value, int):
+        return np.full(n, NULL if value is None else value, np.int64)
+    return value
+
+
+def _array(value: Any, kind: str) -> Any:
+    """Return the Arrow array of a column, the texts of a dictionary in the order in which they come."""
+    if kind == "text":
+        return coded_array(*_in_order(*value))
+    known = value != NULL if kind == "int64?" else None
+    return known_integers(np.where(known, value, 0) if known is not None and not known.all() else value, known)
+
+
+def _in_order(codes: Numbers, values: Sequence[str]) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """Return the same texts with each one once, numbered in the order in which they come."""
+    if (codes == codes[0]).all():
+        return np.zeros(len(codes), np.int32), [values[int(codes[0])]]
+    used, first, number = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    index: dict[str, int] = {}
+    place = np.zeros(len(used), np.int32)
+    for k in order.tolist():
+        place[k] = index.setdefault(values[int(used[k])], len(index))
+    return place[number], list(index)
