@@ -112,6 +112,12 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "job_told_to_programs": Change(
         "26.05", "slurmctld", "PrologSlurmctld and EpilogSlurmctld are told the SLUID, QOS and sharing of a job."
     ),
+    "resume_file_of_jobs": Change(
+        "23.02",
+        "slurmctld",
+        "SLURM_RESUME_FILE tells of a job's partition, features, reservation and all its nodes.",
+        OTHERWISE,
+    ),
     "stepmgr": Change(
         "24.05", _SUBMITTING, "`--stepmgr` and SlurmctldParameters=enable_stepmgr: `scontrol show job` tells of it."
     ),

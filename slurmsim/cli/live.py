@@ -191,7 +191,7 @@ def _up(args: argparse.Namespace, folder: Path, settings: Settings) -> int:
             print("slurmsim: interrupted: the cluster was still starting and has been ended; its state is as it was",
                   file=sys.stderr)  # fmt: skip
             return 130
-    for line in [*warnings, *_not_run(folder, settings)]:
+    for line in [*warnings, *([] if args.gallery else _not_run(folder, settings))]:
         print(line, file=sys.stderr)
     if args.gallery:
         gallery.fill(folder)

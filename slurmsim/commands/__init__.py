@@ -25,7 +25,7 @@ _ROOMS = {
     "scancel": ("scancel",),
     "scrontab": ("scrontab",),
     "sreport": ("sreport",),
-    "small": ("sattach", "sbcast", "sdiag", "seff", "scrun", "sprio", "sshare", "sstat", "strigger", "swait"),
+    "small": ("sattach", "sbcast", "sdiag", "seff", "scrun", "slurmd", "sprio", "sshare", "sstat", "strigger", "swait"),
 }
 MODULES = {name: f"slurmsim.commands.{room}.{name}" for room, names in _ROOMS.items() for name in names}
 """The commands there are, and the module each is; its `run` takes the words and a world (`io`)."""

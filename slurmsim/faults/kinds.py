@@ -222,6 +222,7 @@ KINDS: dict[str, Kind] = {
     "drain": Kind(NODES, "nodes take no more jobs", {
         "nodes": _NODES, "reason": Parameter(text, "Kill task failed", "what sinfo -R says"),
     }),
+    "no-boot": Kind(NODES, "nodes that boot do not come up, as when a cloud has none left", {"nodes": _NODES}),
     "slow-boot": Kind(NODES, "nodes take longer to boot", {
         "nodes": _NODES, "seconds": Parameter(whole(1, LONGEST_S), None, "by how much", needed=True),
     }),

@@ -327,6 +327,10 @@ class Cluster:
         """Nodes of a hostlist are back."""
         self._call("node_action", action="resume", nodes=nodes)
 
+    def register_node(self, nodes: str) -> None:
+        """Let the slurmd of these nodes register: nodes that boot are up from now on, as others that were off."""
+        self._call("node_action", action="register", nodes=nodes)
+
     def _repr_html_(self) -> str:
         """For a notebook: nodes and jobs by state, and the queue."""
         from slurmsim.live.notebook import shown

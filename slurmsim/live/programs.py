@@ -13,7 +13,8 @@ from slurmsim.commands import MODULES
 
 NAMES = (
     "sacct", "sacctmgr", "salloc", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "scrun", "sdiag",
-    "seff", "sinfo", "slurmrestd", "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger", "swait",
+    "seff", "sinfo", "slurmd", "slurmrestd", "sprio", "squeue", "sreport", "srun", "sshare", "sstat", "strigger",
+    "swait",
 )  # fmt: skip
 """The commands of a Slurm installation."""
 

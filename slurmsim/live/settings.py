@@ -24,8 +24,14 @@ NEW_DATABASE = ""  # stands for a path of accounting data: there are none, and y
 _DATABASE = "slurmdbd.conf"
 _BESIDE = ("gres.conf", "topology.conf", "topology.yaml", "fake_gpus.conf", "job_submit.lua", _DATABASE)
 CONF_FILES = (CONF, *_BESIDE)
-_PROGRAMS = {name.lower(): name for name in ("Prolog", "Epilog", "TaskProlog", "TaskEpilog")}
-_NAMED = re.compile(r"^[ \t]*((?:task)?(?:prolog|epilog))[ \t]*=[ \t]*/", re.IGNORECASE | re.MULTILINE)
+_PROGRAMS = {
+    name.lower(): name
+    for name in (
+        *("Prolog", "Epilog", "TaskProlog", "TaskEpilog"),
+        *("ResumeProgram", "SuspendProgram", "ResumeFailProgram", "RebootProgram"),
+    )
+}
+_NAMED = re.compile(rf"^[ \t]*({'|'.join(_PROGRAMS)})[ \t]*=[ \t]*/", re.IGNORECASE | re.MULTILINE)
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
 _OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
 _SCHEDULER = re.compile(r"^[ \t]*SchedulerType[ \t]*=.*\n?", re.IGNORECASE | re.MULTILINE)

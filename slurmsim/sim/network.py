@@ -18,6 +18,7 @@ from slurmsim.core.records.messages import (
     Action,
     AskSolver,
     Boot,
+    BootFailed,
     Continue,
     Decided,
     EditRefused,
@@ -28,6 +29,7 @@ from slurmsim.core.records.messages import (
     Launch,
     NodesBooted,
     Pause,
+    PowerDown,
     Refused,
     Requeued,
     ReservationRefused,
@@ -283,6 +285,10 @@ class Network:
                 self._boot(action.nodes)
             elif isinstance(action, Kill):
                 self._kill(action.job)
+            elif isinstance(action, PowerDown):
+                self._power_down(action.nodes)
+            elif isinstance(action, BootFailed):
+                self._boot_failed(action.nodes)
             elif isinstance(action, AskSolver):
                 self._ask_solver(action)
             elif isinstance(action, Decided):
@@ -399,11 +405,13 @@ class Network:
 
     def _boot(self, nodes: tuple[str, ...]) -> None:
         """Nodes come up when they have booted."""
-        self.timers.after(self._boot_s(nodes), self._booted, nodes)
+        self.timers.after(self._durations.boot_s, self._booted, nodes)
 
-    def _boot_s(self, nodes: tuple[str, ...]) -> int:
-        """Seconds these nodes take to boot."""
-        return self._durations.boot_s
+    def _power_down(self, nodes: tuple[str, ...]) -> None:
+        """Take note that nodes are switched off; the core has done all there is to do."""
+
+    def _boot_failed(self, nodes: tuple[str, ...]) -> None:
+        """Take note that nodes did not come up."""
 
     def _booted(self, timer: Timer) -> None:
         nodes: Any = timer.value

@@ -88,6 +88,8 @@ class Executor:
         part.mkdir(mode=0o700, parents=True, exist_ok=True)
         for record in ("supervisor", "exit"):
             (part / record).write_bytes(b" " * RECORD)
+        for name, text in spec.get("files", {}).items():
+            (part / name).write_text(text, "utf-8", "surrogateescape")
         (part / "spec.json").write_text(json.dumps(dict(spec)), "utf-8", "surrogateescape")
         part.rename(place)
         self._supervise(place)

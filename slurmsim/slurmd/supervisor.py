@@ -26,6 +26,7 @@ from typing import Any
 
 LAUNCH_FAILED = 53  # slurmd's status when output, folder or script are unusable: shown as 0:53
 PROLOG_FAILED = 54  # and when the prolog has failed
+NOT_THERE = 0xFFFF  # in place of a wait status: there is no such program
 LINGER_S = 3600.0
 KEPT = 9  # descriptor on which a child says that its script could not be started
 RECORD = 48  # bytes of a small file; one that is not filled yet ends with a blank, as one that is being filled
@@ -57,20 +58,22 @@ def main(folder: str) -> None:
 def run_programs(spec: dict[str, Any]) -> int:
     """Run programs one after the other, for so many seconds each; return the wait status of the one that failed."""
     for path in spec["programs"]:
-        status = _run_program(path, spec["environment"], int(spec["timeout"]))
+        status = _run_program([path, *spec.get("arguments", ())], spec["environment"], int(spec["timeout"]))
         if status:
             return status
     return 0
 
 
-def _run_program(path: str, environment: dict[str, str], timeout_s: int) -> int:
+def _run_program(words: list[str], environment: dict[str, str], timeout_s: int) -> int:
     """Run a program; return its wait status. What it has left when it is over, or when its time is, is killed."""
+    if not os.access(words[0], os.X_OK):
+        return NOT_THERE
     child = os.fork()
     if not child:
         try:
             os.setsid()
             os.closerange(3, 4096)
-            os.execve(path, [path], environment)
+            os.execve(words[0], words, environment)
         except OSError:
             pass
         finally:

@@ -61,6 +61,7 @@ from slurmsim.core.records.messages import (
     LaunchFailed,
     NodesBooted,
     NodesPower,
+    NodesRegister,
     ProcessesGone,
     Release,
     ReplaceAccounting,
@@ -154,8 +155,9 @@ class Controller:
             Requeue: self.requeues.on_requeue,
             RequeueHold: self.requeues.on_requeue_hold, LaunchFailed: self.requeues.on_launch_failed,
             ResizeJob: self.resizes.on_resize, **self.node_states.handlers(),
-            NodesBooted: self._nodes_booted, NodesPower: self._nodes_power, Hold: self.waiting.hold,
-            Release: self.waiting.release, **self.job_updates.handlers(), AlterJob: self.job_alterations.job,
+            NodesBooted: self._nodes_booted, NodesRegister: self._nodes_register,
+            NodesPower: self._nodes_power, Hold: self.waiting.hold, Release: self.waiting.release,
+            **self.job_updates.handlers(), AlterJob: self.job_alterations.job,
             **self.cluster_updates.handlers(),
             SetPartitionState: self._set_partition_state, **self.reservations.handlers(),
             Suspend: self.suspend_facts.on_suspend, Resume: self.suspend_facts.on_resume,
@@ -428,6 +430,11 @@ class Controller:
         if self.power is not None:
             self.power.booted(self.state.nodes_named(fact.nodes))
         self.node_states.booted(fact)
+
+    def _nodes_register(self, fact: NodesRegister) -> None:
+        if self.power is not None:
+            self.power.registered(self.state.nodes_named(fact.nodes))
+        self.node_states.register(fact)
 
     def _nodes_power(self, fact: NodesPower) -> None:
         if self.power is not None:

@@ -62,7 +62,7 @@ class NodeStates:
         """Fact -> method, for the controller's table."""
         return {
             NodesDown: self.set_down, NodesDrain: self._drain, NodesResume: self._resume, NodesFail: self._fail,
-            NodesUndrain: self._undrain, NodesRegister: self._register, NodesReboot: self._reboot,
+            NodesUndrain: self._undrain, NodesReboot: self._reboot,
             NodesBooted: self.booted, NodesRebootCancel: self._cancel_reboot,
             NodesMute: self._set_mute,
         }  # fmt: skip
@@ -113,7 +113,7 @@ class NodeStates:
                 self.state.actions.append(Kill(job))
                 self._runs.finish(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
         if self.return_to_service == 2 and fact.reason != SILENT and answering:
-            self._register(NodesRegister(fact.nodes))
+            self.register(NodesRegister(fact.nodes))
 
     def _set_mute(self, fact: NodesMute) -> None:
         self.mute |= self.state.nodes_named(fact.nodes)
@@ -166,7 +166,7 @@ class NodeStates:
         self.asap &= ~mask
         self._back(fact.nodes)
 
-    def _register(self, fact: NodesRegister) -> None:
+    def register(self, fact: NodesRegister) -> None:
         """Take note that nodes answer again: ReturnToService decides which DOWN nodes come back."""
         mask = self.state.nodes_named(fact.nodes) & self.down
         mask &= (0, self.silent, mask)[self.return_to_service]

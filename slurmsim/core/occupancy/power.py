@@ -17,7 +17,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices, lowest, to_indices
-from slurmsim.core.records.messages import Boot, Fact, Launch, NodesDown, NodesPower, NodesResume, OfNodes
+from slurmsim.core.records.messages import (
+    Boot,
+    BootFailed,
+    Fact,
+    Launch,
+    NodesDown,
+    NodesPower,
+    NodesResume,
+    OfNodes,
+    PowerDown,
+)  # fmt: skip
 from slurmsim.core.records.observer import Observer
 from slurmsim.hostlist import expand
 from slurmsim.states import JobState
@@ -130,6 +140,24 @@ class PowerSaving:
                 self.launched(job)
         self._plan_scan()
 
+    def registered(self, nodes: Bitmap) -> None:
+        """Take note that the slurmd of `nodes` has registered: those that boot are up, and so are others that were off.
+
+        A node may be switched on beside ResumeProgram (slurmctld's validate_node_specs).
+        """
+        beside = nodes & (self.nodes.off | self.nodes.going)
+        if beside:
+            self.nodes.off &= ~beside
+            self.nodes.going &= ~beside
+            self.nodes.coming |= beside
+            self._to_boot &= ~beside
+        self.booted(nodes)
+
+    def waiting_for(self, nodes: Bitmap) -> list[tuple[Job, Bitmap]]:
+        """Return the jobs that have some of `nodes` and wait until they are up, with those nodes."""
+        found = self._booting_for.values()
+        return [(job, missing & nodes) for job, missing in found if missing & nodes]
+
     def waits(self, job: Job) -> bool:
         """Return True if the processes of `job` have not been started yet."""
         return job.id in self._booting_for
@@ -210,8 +238,9 @@ class PowerSaving:
             self.nodes.coming &= ~lost
             self.nodes.off |= lost
             self._tell("POWERED_DOWN", lost)
-            names = tuple(self.state.table.names[i] for i in to_indices(lost).tolist())
+            names = self._names(lost)
             self._node_states.set_down(NodesDown(names, TIMED_OUT), answering=False)
+            self.state.actions.append(BootFailed(names))
         self._plan_scan()
 
     def _are_off(self, nodes: Bitmap) -> None:
@@ -245,6 +274,7 @@ class PowerSaving:
             self.nodes.going |= nodes
             self.since[to_indices(nodes)] = now
             self._tell("POWERING_DOWN", nodes)
+            self.state.actions.append(PowerDown(self._names(nodes)))
 
     def _resume(self) -> None:
         """Boot what jobs wait for, as many as ResumeRate allows."""
@@ -259,15 +289,16 @@ class PowerSaving:
             self.nodes.coming |= nodes
             self.since[to_indices(nodes)] = self.state.now
             self._tell("POWERING_UP", nodes)
-            self.state.actions.append(Boot(tuple(self.state.table.names[i] for i in to_indices(nodes).tolist())))
+            self.state.actions.append(Boot(self._names(nodes)))
         self._plan_scan()
+
+    def _names(self, nodes: Bitmap) -> tuple[str, ...]:
+        return tuple(self.state.table.names[i] for i in to_indices(nodes).tolist())
 
     def _tell(self, state: str, nodes: Bitmap) -> None:
         """Note a change of power states, and let everybody look at the nodes anew."""
-        names = [self.state.table.names[i] for i in to_indices(nodes).tolist()]
-        self.state.events.append(
-            (self.state.now, "POWER", None, state, "", "", self.state.cluster.compress(names), None, "")
-        )
+        shown = self.state.cluster.compress(self._names(nodes))
+        self.state.events.append((self.state.now, "POWER", None, state, "", "", shown, None, ""))
         self.state.selector.asleep = self.nodes.off
         self._node_states.refresh()
         self.state.usage.touch_all()

@@ -469,6 +469,16 @@ class Boot(OfNodes):
 
 
 @dataclass(slots=True)
+class PowerDown(OfNodes):
+    """Switch these nodes off: SuspendProgram does it where it runs."""
+
+
+@dataclass(slots=True)
+class BootFailed(OfNodes):
+    """These nodes did not come up within ResumeTimeout: ResumeFailProgram is told where it runs."""
+
+
+@dataclass(slots=True)
 class Refused:
     """The submission was refused with Slurm's text; it never became a job."""
 
@@ -510,6 +520,6 @@ class Decided(OfJob):
 
 
 Action = (
-    Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | Refused | EditRefused
-    | ReservationRefused | AskSolver | Reshaped | Decided
+    Launch | Kill | Pause | Continue | Finished | Requeued | Resized | Boot | PowerDown | BootFailed | Refused
+    | EditRefused | ReservationRefused | AskSolver | Reshaped | Decided
 )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.records.job import Job
+from slurmsim.core.records.messages import Fact
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.releases import VERSIONS
 from slurmsim.sim.network import Behaviour
@@ -148,12 +149,36 @@ class Processes(Protocol):
     def run_program(self, words: Sequence[str]) -> None:
         """Run a program that belongs to no job."""
 
+    def switch_power(self, number: int) -> None:
+        """Run a program that switches nodes on or off."""
+
     def run_for_job(self, live: LiveJob, kind: str, run: int, node: int) -> None:
         """Run a prolog or an epilog."""
 
 
 def _ignore(live: LiveJob) -> None:
     """Do nothing: no client listens yet."""
+
+
+class PowerSwitches(Protocol):
+    """What switches nodes on and off (`slurmsim.slurmctld.processes.power_programs`)."""
+
+    pending: dict[int, tuple[str, str, str]]
+
+    def runs(self, kind: str) -> bool:
+        """Return True if a program of that kind runs here."""
+
+    def spec(self, number: int, folder: str, commands: str) -> dict[str, Any]:
+        """Return what a supervisor runs: its own files lie in `folder`, the cluster's commands in `commands`."""
+
+    def ended(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Take the news that a program is over. Raises Refusal for one that is not awaited."""
+
+    def end_all(self) -> None:
+        """Let all programs be over."""
+
+    def registered(self, nodes: Sequence[str]) -> list[Fact]:
+        """Return what the core is told when the slurmd of these nodes registers."""
 
 
 class RereadHeard(Protocol):
@@ -184,6 +209,7 @@ class LiveCluster:
     storage: Accounting
     timers: Timers
     event_triggers: RereadHeard
+    power_programs: PowerSwitches
     real: Processes | None  # the same of jobs that really run; None until the journal has been replayed
 
     def __init__(

@@ -32,6 +32,19 @@ class Streams(Protocol):
         """Note that the controller did not take that job; return True if it is a job of a stream."""
 
 
+class Boots(Protocol):
+    """What switches nodes on and off (`slurmsim.slurmctld.processes.power_programs.PowerPrograms`)."""
+
+    def begin(self, nodes: Sequence[str]) -> tuple[tuple[str, ...], int]:
+        """Let nodes boot; return those that come up by themselves, and how many seconds more than others they take."""
+
+    def powers_down(self, nodes: Sequence[str]) -> None:
+        """Have nodes switched off."""
+
+    def failed(self, nodes: Sequence[str]) -> None:
+        """Note that nodes have not come up in time."""
+
+
 class LiveNetwork(Network):
     """The network with live records beside the core's jobs."""
 
@@ -39,7 +52,7 @@ class LiveNetwork(Network):
 
     def __init__(
         self, moved: Callable[[LiveJob, str], None], killed: Callable[[Job], None], ran: Callable[[Job], None],
-        changed_size: Callable[[Job], None], *arguments: Any, boots: Callable[[Sequence[str]], int],
+        changed_size: Callable[[Job], None], *arguments: Any, boots: Boots,
         turned: Callable[[int], None], forgetting: Forgetting, **options: Any,
     ) -> None:  # fmt: skip
         self._forgetting = forgetting
@@ -221,8 +234,20 @@ class LiveNetwork(Network):
     def _ask_solver(self, asked: AskSolver) -> None:
         """Nothing: who paces us sees what is awaited (`Solves.awaited`), also after a restart, and tells the answer."""
 
-    def _boot_s(self, nodes: tuple[str, ...]) -> int:
-        return super()._boot_s(nodes) + self._boots(nodes)
+    def _boot(self, nodes: tuple[str, ...]) -> None:
+        found, longer = self._boots.begin(nodes)
+        if found:
+            self.boot_by_itself(found, longer)
+
+    def boot_by_itself(self, nodes: tuple[str, ...], longer: int = 0) -> None:
+        """Let nodes come up when a boot is over, which takes `longer` seconds more than others."""
+        self.timers.after(self._durations.boot_s + longer, self._booted, nodes)
+
+    def _power_down(self, nodes: tuple[str, ...]) -> None:
+        self._boots.powers_down(nodes)
+
+    def _boot_failed(self, nodes: tuple[str, ...]) -> None:
+        self._boots.failed(nodes)
 
     def _requeued(self, run: Job) -> None:
         again = self.behaviour[run.id]

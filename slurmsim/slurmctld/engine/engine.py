@@ -32,7 +32,7 @@ from slurmsim.slurmctld.database.accounting_storage import Storage
 from slurmsim.slurmctld.engine.kept_answers import KEPT, KeptAnswers, question
 from slurmsim.slurmctld.faults.registry import Faults
 from slurmsim.slurmctld.fields import every_job
-from slurmsim.slurmctld.fields.node_fields import UNTOLD_COMING, UNTOLD_OFF, count_cpus
+from slurmsim.slurmctld.fields.node_fields import count_cpus
 from slurmsim.slurmctld.processes import (
     controller_programs,
     expedited,
@@ -43,6 +43,7 @@ from slurmsim.slurmctld.processes import (
 )
 from slurmsim.slurmctld.processes.event_triggers import EventTriggers
 from slurmsim.slurmctld.processes.job_timers import JobTimers
+from slurmsim.slurmctld.processes.power_programs import PowerPrograms
 from slurmsim.slurmctld.processes.real_jobs import RealJobs
 from slurmsim.slurmctld.requests.cluster import associations as association_requests
 from slurmsim.slurmctld.requests.cluster import node_actions, nodes, partitions, rereading, reservations
@@ -98,9 +99,10 @@ class Engine(LiveCluster):
         database = database or engine_database(cluster, None, owner, start_time)
         lives: dict[int, LiveJob] = {}
         self.forgetting: Forgetting = Forgetting(lives, start_time, int(cluster.option("MinJobAge")), self._forget)
+        self.power_programs: PowerPrograms = PowerPrograms(self)
         network = LiveNetwork(
             self._moved, self._killed, self._ran, self._resized, cluster, policy, start_time,
-            boots=self._boots, forgetting=self.forgetting, turned=self._after_turn,
+            boots=self.power_programs, forgetting=self.forgetting, turned=self._after_turn,
             accounting=database.accounting() if database.exists else None,
         )  # fmt: skip
         super().__init__(
@@ -120,6 +122,7 @@ class Engine(LiveCluster):
         self.timers: JobTimers = JobTimers(self)
         self.event_triggers: EventTriggers = EventTriggers(self)
         self.faults: Faults = Faults(self)
+        self.power_programs.troubles = self.faults.nodes
         self.calls: dict[str, Callable[[dict[str, Any], Person], dict[str, Any]]] = {}
         self.changes: frozenset[str] = frozenset()
         for module in REQUESTS:
@@ -218,16 +221,6 @@ class Engine(LiveCluster):
             for i in core.alloc.indices().tolist():
                 if idle & (1 << i):
                     self.node_texts.setdefault(i, {})["last_busy"] = self.now
-
-    def _boots(self, nodes: Sequence[str]) -> int:
-        """Note that these nodes boot; return how much longer than others they take."""
-        slurm_user = self.people.by_name(self.conf.scalar("SlurmUser") or "root")
-        self.node_reasons.note_reboots(nodes, self.now, slurm_user.uid)
-        for name in nodes:
-            texts = self.node_texts.get(self.controller.state.table.index[name], {})
-            if texts.pop("untold", None) == UNTOLD_OFF:
-                texts["untold"] = UNTOLD_COMING
-        return self.faults.nodes.boot_s(nodes)
 
     def _stop_or_continue(self, live: LiveJob, number: int) -> None:
         """Stop the processes of a job that is suspended, or let them go on; sruns outside of its script pass it on."""

@@ -54,6 +54,15 @@ class NodeTroubles:
         if rule.what in ("drain", "flap") and rule.met:
             self._resume(_names(rule))
 
+    def that_boot(self, nodes: Sequence[str]) -> tuple[str, ...]:
+        """Return those of these nodes that can boot: a rule may keep the others off."""
+        kept: set[str] = set()
+        for rule in self._rules.values():
+            if rule.what == "no-boot" and rule.lasts(self._cluster.now) and not set(_names(rule)).isdisjoint(nodes):
+                rule.strikes()
+                kept.update(_names(rule))
+        return tuple(name for name in nodes if name not in kept)
+
     def boot_s(self, nodes: Sequence[str]) -> int:
         """How much longer these nodes take to boot: the slowest of them counts."""
         found = 0

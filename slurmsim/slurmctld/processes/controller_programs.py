@@ -24,7 +24,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.fields.job_details import says_requeue
 from slurmsim.slurmctld.fields.sharing import exclusive, oversubscribe
-from slurmsim.slurmctld.processes import node_programs, steps
+from slurmsim.slurmctld.processes import node_programs, power_programs, steps
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -68,6 +68,8 @@ def over(cluster: LiveCluster, live: LiveJob, run: int) -> None:
 def _ended(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
     """Take the news that a program of a job is over. Raises Refusal for one that is not awaited."""
     kind, run = str(arguments["kind"]), int(arguments["restarts"])
+    if kind in power_programs.OPTIONS:
+        return cluster.power_programs.ended(arguments)
     if kind not in _CONTEXTS:
         return node_programs.ended(cluster, arguments)
     live, one = cluster.jobs.get(int(arguments["core_id"])), (kind, run, int(arguments["node"]))

@@ -173,6 +173,10 @@ class RealJobs:
         self._begun.add(run)
         self.executor.start(*run, str(live.asked["script"]), spec)
 
+    def switch_power(self, number: int) -> None:
+        """Run a program that switches nodes on or off at the next `flush`."""
+        self._ending.append(partial(self.programs.switch_power, number))
+
     def run_for_job(self, live: LiveJob, kind: str, run: int, node: int) -> None:
         """Run a prolog or an epilog at the next `flush`."""
         self._ending.append(partial(self.programs.begin, live, kind, run, node))

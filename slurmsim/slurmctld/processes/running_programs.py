@@ -1,4 +1,4 @@
-"""Prologs and epilogs that really run: what their supervisors are told, and news that came while none listened."""
+"""Programs of slurm.conf that really run: what their supervisors are told, and news that came while none listened."""
 
 from __future__ import annotations
 
@@ -29,6 +29,21 @@ class RunningPrograms:
         with suppress(OSError):
             self._executor.start_program(_name(live.core.id, run, kind, node), told)
 
+    def switch_power(self, number: int) -> None:
+        """Run a program that switches nodes on or off, unless that has begun."""
+        programs = self.cluster.power_programs
+        if number not in programs.pending:
+            return
+        kind = programs.pending[number][0]
+        name = _name(0, number, kind, 0)
+        folder = self._executor.folder.parent
+        told = {
+            **programs.spec(number, str(self._executor.programs / name), str(folder / "bin")), "core_id": 0,
+            "restarts": number, "kind": kind, "node": 0, "socket": str(folder / "slurmctld.sock"),
+        }  # fmt: skip
+        with suppress(OSError):
+            self._executor.start_program(name, told)
+
     def over(self, arguments: Mapping[str, Any]) -> None:
         """Forget a program: its end was taken in."""
         self._executor.forget_program(
@@ -38,6 +53,9 @@ class RunningPrograms:
     def tend(self) -> list[dict[str, int | str]]:
         """Begin what could not be so far; return the ends that were not told, as arguments of ``program_ended``."""
         started = self._executor.programs_started()
+        for number, (kind, _, _) in self.cluster.power_programs.pending.items():
+            if _name(0, number, kind, 0) not in started:
+                self.switch_power(number)
         for live in self._with_programs():
             for kind, run, node in live.programs:
                 if kind != node_programs.READY and _name(live.core.id, run, kind, node) not in started:

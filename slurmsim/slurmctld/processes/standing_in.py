@@ -35,6 +35,7 @@ def stand_in(cluster: LiveCluster) -> int:
         if live.is_known and live.core.state in _RUNS and live.configures:
             steps.began(cluster, live)
     node_programs.end_all(cluster)
+    cluster.power_programs.end_all()
     cluster.runs_jobs = cluster.runs_programs = False
     return n
 

@@ -50,6 +50,7 @@ def _daemon(engine: Engine) -> Iterator[tuple[str, object, str]]:
     )
     yield "timers", engine.timers, ""
     yield "event triggers", engine.event_triggers, "records last_id happened reread seen due began"
+    yield "power programs", engine.power_programs, "pending last"
     yield "faults", engine.faults, "rules last_id"
     yield "job outcomes", engine.faults.outcomes, ""
     yield "node troubles", engine.faults.nodes, ""

@@ -184,7 +184,7 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         for name in ("holders", "waiting", "life cycle", "begin times", "job table", "node reasons"):
             parts.setdefault(name, {})
         _move(parts, _MOVED_LATER)
-    for name in ("cluster history", "event triggers", "job decisions", "purges"):
+    for name in ("cluster history", "event triggers", "job decisions", "purges", "power programs"):
         parts.setdefault(name, {})
     for part, name in (("reservations", "_rounds"), ("controller", "period_wanted"), ("recalculation", "wanted")):
         parts[part].pop(name, None)  # worked out anew

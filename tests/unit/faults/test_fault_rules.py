@@ -129,4 +129,4 @@ def test_what_is_refused(what: str, said: dict[str, Any], words: str) -> None:
 
 
 def test_commands_are_those_of_a_cluster() -> None:
-    assert set(COMMANDS) == set(NAMES) - {"slurmrestd"}  # a server
+    assert set(COMMANDS) == set(NAMES) - {"slurmd", "slurmrestd"}  # servers

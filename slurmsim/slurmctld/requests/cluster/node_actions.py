@@ -1,4 +1,4 @@
-"""What no Slurm command does, but who plays with a cluster wants: break a node."""
+"""What no client command of Slurm does: nodes break, and their slurmd registers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[dict[str, Any], Person], 
 
 
 def node_action(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-    """``fail`` (stops responding), ``drain`` or ``resume`` nodes of a hostlist. Raises Refusal."""
+    """``fail`` (stops responding), ``drain``, ``resume`` or ``register`` nodes of a hostlist. Raises Refusal."""
     if person.uid not in (cluster.owner, 0):
         raise Refusal(DENIED, 2002)
     action, reason = arguments["action"], str(arguments.get("reason") or "")
@@ -34,6 +34,9 @@ def node_action(cluster: LiveCluster, arguments: dict[str, Any], person: Person)
         raise Refusal(BAD_NODE) from None
     if not names or any(name not in table.index for name in names):
         raise Refusal(BAD_NODE)
+    if action == "register":
+        cluster.network.tell(cluster.now, cluster.power_programs.registered(names))
+        return {}
     told: tuple[str | None, int, int]
     fact: Fact
     if action == "fail":

@@ -233,11 +233,18 @@ class _Nodes:
                 if down or drained:
                     self._require_registration(name)
                 return [NodesResume(only)]
+            case "IDLE" if self._is_switched_on(bit):
+                return self.cluster.power_programs.registered(only)
             case "IDLE" if not future and (down or table.idle & bit):
                 return [NodesResume(only)] if down or drained or failing else []
             case "CANCEL_REBOOT" if waits:
                 return [NodesRebootCancel(only)]
         return None
+
+    def _is_switched_on(self, bit: int) -> bool:
+        """Return True for a node that boots by ResumeProgram: what switches it on may say so, as its slurmd would."""
+        power = self.cluster.controller.power
+        return power is not None and bool(power.nodes.coming & bit) and self.cluster.power_programs.runs("resume")
 
     def _require_registration(self, name: str) -> None:
         """For the rest of the present second nothing is known of the node's slurmd."""

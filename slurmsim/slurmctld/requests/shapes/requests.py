@@ -252,7 +252,8 @@ REQUESTS: dict[str, Shape] = {
     "ping": _NONE,
     "hello": _NONE,
     # nodes, partitions, reservations, the cluster
-    "node_action": _fields("action", "nodes", action=OneOf(("fail", "drain", "resume")), nodes=LIST, reason=TEXT),
+    "node_action": _fields("action", "nodes", action=OneOf(("fail", "drain", "resume", "register")), nodes=LIST,
+                           reason=TEXT),
     "update_node": settable(NODE, _OF_NODES, "names"),
     "create_node": _fields("line", line=TEXT),
     "delete_node": _fields("target", target=LIST),
