@@ -26,7 +26,7 @@ MEASURES = {"mean_wait_central_s": -1, "mean_bounded_slowdown_central": -1, "uti
 `slurmsim.metrics.utilization.central_window`. docs/metrics.md."""
 ALSO = (
     "jain_users", "users_slowdown_spread", "unfair_share", "mean_unfair_wait_s", "goodput", "lost_cpu_s", "energy_j",
-    "gpu_utilization", "gpu_stranded", "co2_kg", "energy_cost",
+    "gpu_utilization", "gpu_stranded", "co2_kg", "energy_cost", "node_cost", "idle_node_cost",
 )  # fmt: skip
 """What is shown beside, where there is some: fairness, losses, energy, GPUs, emissions, money."""
 WAIT = next(iter(MEASURES))

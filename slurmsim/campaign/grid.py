@@ -23,7 +23,18 @@ from slurmsim.toml_file import read_toml
 KEYS = ("name", "workloads", "windows", "loads", "settings", "policies", "seeds", "run", "baseline", "per_job")
 OF_AXES = ("window", "load", "policy", "seed")  # options that are axes
 BESIDE = ("out", "save_instances", "max_instances", "shares")  # they write beside results, which a sweep does not keep
-FILES = ("conf", "streams", "node_events", "reservations", "accounting", "groups", "power_budget", "carbon", "workload")
+FILES = (
+    "conf",
+    "streams",
+    "node_events",
+    "reservations",
+    "accounting",
+    "groups",
+    "power_budget",
+    "carbon",
+    "prices",
+    "workload",
+)
 MOST_CELLS = 1_000_000
 MOST_SEED = 2**63 - 1  # what a column of the tables holds
 LONGEST = 4096  # characters of a text, as of a path

@@ -86,6 +86,8 @@ class Keys:
             facts["power_budget"] = self._file(options.power_budget, "--power-budget")
         if options.carbon is not None:
             facts["carbon"] = self._file(options.carbon, "--carbon")
+        if options.prices is not None:
+            facts["prices"] = self._file(options.prices, "--prices")
         about = {
             "slurmsim": [__version__, own_digest()], "schema": [SCHEMA_VERSION, RESULTS_VERSION],
             "compiled": [compiled(), *map(kernel_compiled, KERNELS)],

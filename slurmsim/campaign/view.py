@@ -42,6 +42,8 @@ _ALSO: Mapping[str, tuple[str, Callable[[float], str], str]] = {
         "Stranded: the share of the GPUs that was free while a job waited for no more GPUs than that.",
     ),
     "co2_kg": ("CO2 kg", lambda x: f"{x:,.1f}", ""),
+    "node_cost": ("cost of nodes", lambda x: f"{x:,.2f}", ""),
+    "idle_node_cost": ("cost of idle nodes", lambda x: f"{x:,.2f}", ""),
     "energy_cost": ("energy cost", lambda x: f"{x:,.2f}", ""),
 }
 """Head and form of what is shown beside the measures that are compared, and what it is."""

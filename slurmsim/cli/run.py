@@ -62,7 +62,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("--mtbf", type=int, metavar="SECONDS", help="draw node failures: mean time between them, a node")
     p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
-    p.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (default 60)")
+    p.add_argument("--boot-time", metavar="SECONDS",
+                   help="how long a node takes to boot: seconds, a range (60-180) or lognormal:MEDIAN:SIGMA "
+                   "(default 60)")  # fmt: skip
     p.add_argument("--epilog-time", type=int, default=0, metavar="SECONDS",
                    help="how long nodes are COMPLETING after each job (default 0)")  # fmt: skip
     p.add_argument("--term-time", type=int, default=0, metavar="SECONDS",
@@ -125,6 +127,9 @@ def _add_power(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--carbon", metavar="FILE",
                         help="carbon intensity over time, a CSV file of time,g_per_kwh[,forecast][,price]: the summary "
                         "has kg of CO2 and money, and policies see the forecast")  # fmt: skip
+    parser.add_argument("--prices", metavar="FILE",
+                        help="what nodes cost by the hour, a TOML file with tables nodes and features: the summary has "
+                        "node_cost, and idle_node_cost for nodes without a job")  # fmt: skip
     parser.add_argument("--power-cap", metavar="WATTS",
                         help="what the processors of a node may draw under jobs without their own cap")  # fmt: skip
     parser.add_argument("--base-w", metavar="WATTS", help="what a node draws beside its processors (default 56)")

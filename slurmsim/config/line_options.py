@@ -105,7 +105,7 @@ PARTITION_KEYS = _table(
     honoured("Exclusive", "text", "", "NO, NODE, USER or TOPO", since="26.05"),
     _absent("SelectTypeParameters", "the cluster's SelectTypeParameters are used", "beginning",
             choices=("CR_CORE", "CR_SOCKET")),
-    _absent("PowerDownOnIdle", "nodes are powered down by SuspendTime alone", "flag", off=_OFF, since="23.02"),
+    honoured("PowerDownOnIdle", "flag", False, "nodes are powered down when its jobs have left them", since="23.02"),
     honoured("SuspendTime", "seconds", None, "the cluster's when unset; -1 never", lenient=True),
     honoured("ResumeTimeout", "seconds", None, "the cluster's when unset"),
     honoured("SuspendTimeout", "seconds", None, "the cluster's when unset"),

@@ -182,7 +182,7 @@ _ROWS: tuple[Option, ...] = (
     honoured("ResumeRate", "count", 300, "nodes a minute; 0 no limit", low=0, high=65_535),
     honoured("SuspendExcNodes", "text", "", "a hostlist; counts (n[1-9]:2) are refused"),
     honoured("SuspendExcParts", "words", ()),
-    _absent("SuspendExcStates", "nodes in any state are powered down when idle", since="23.02"),
+    honoured("SuspendExcStates", "text", "", "nodes in these states are not powered down", since="23.02"),
     # would change schedules, not modelled
     _absent("LicenseParameters", "licenses are simple counts", since="26.05"),
     _absent("BurstBufferType", "jobs do not wait for stage-in or stage-out", off=("burst_buffer/none", *_NONE)),

@@ -8,6 +8,7 @@ from slurmsim.config.nodes import NodeTable, expand_names, split_known
 from slurmsim.config.scalars import Setting
 from slurmsim.hostlist import compress
 from slurmsim.model.partition import PartitionSpec
+from slurmsim.model.power_saving import EXCLUDED_STATES, excluded_nodes
 
 
 def check_power_saving(
@@ -20,14 +21,21 @@ def check_power_saving(
         return settings[key].place if key in settings else Place()
 
     excluded = options["SuspendExcNodes"]
-    if ":" in excluded:
-        report.error(place("SuspendExcNodes"), "SuspendExcNodes", excluded, "counts of nodes are not modelled",
-                     "a hostlist")  # fmt: skip
-    elif excluded not in ("", "(null)"):
-        names_given = expand_names(excluded, place("SuspendExcNodes"), "SuspendExcNodes", report)
+    try:
+        lists = excluded_nodes(excluded)
+    except ValueError:
+        lists = []
+        report.error(place("SuspendExcNodes"), "SuspendExcNodes", excluded, "no count of nodes",
+                     "a hostlist, or hostlists with counts (n[1-9]:2,m[1-3]:1)")  # fmt: skip
+    for text, _ in lists:
+        names_given = expand_names(text, place("SuspendExcNodes"), "SuspendExcNodes", report)
         if unknown := split_known(names_given, table)[1]:
             report.warning(place("SuspendExcNodes"), "SuspendExcNodes", compress(unknown),
                            "no nodes of slurm.conf: left out, as Slurm does")  # fmt: skip
+    for word in filter(None, str(options["SuspendExcStates"]).replace("(null)", "").split(",")):
+        if word.strip().upper() not in EXCLUDED_STATES:
+            report.warning(place("SuspendExcStates"), "SuspendExcStates", word,
+                           f"left out: modelled are {' '.join(EXCLUDED_STATES)}")  # fmt: skip
     names = {p.name for p in partitions}
     for name in options["SuspendExcParts"]:
         if name not in names and name != "(null)":

@@ -55,6 +55,7 @@ class PartitionSpec:
     node_sets: str = ""
     max_cpus_per_socket: int | None = None
     exclusive_topo: bool = False
+    power_down_on_idle: bool = False
     topology: str = ""  # of topology.yaml; "": the cluster's default
 
     def cpus_of_node(self, sockets: int) -> int | None:

@@ -69,6 +69,7 @@ PARTITION: tuple[F, ...] = (
     F("resume_timeout", "seconds", "resume_timeout_s", "ResumeTimeout", json="timeouts.resume"),
     F("suspend_timeout", "seconds", "suspend_timeout_s", "SuspendTimeout", json="timeouts.suspend"),
     F("suspend_time", "seconds", "suspend_time_s", "SuspendTime", json="suspend_time"),
+    F("power_down_on_idle", "flag", "power_down_on_idle", "PowerDownOnIdle", "PowerDownOnIdle:2", since="23.02"),
     F("topology", "text", "topology", "Topology", "Topology:4", "topology", since="25.05", first=43),
     F("state_up", "state", "state", "State", "State:2"),
     F("cpu_bind", "text", conf="CpuBind", update="CpuBind:7"),

@@ -39,7 +39,7 @@ class RunKeywords(TypedDict, total=False):
     reservations: FileName | None
     mtbf: int | None
     mttr: int | None
-    boot_time: int | None
+    boot_time: int | str | None
     epilog_time: int
     term_time: int
     accounting: FileName | Sequence[FileName]
@@ -57,6 +57,7 @@ class RunKeywords(TypedDict, total=False):
     feedback: bool
     power_budget: float | FileName | None
     carbon: FileName | None
+    prices: FileName | None
     power_cap: float | str | None
     base_w: float | str | None
     full_w: float | str | None
@@ -94,7 +95,7 @@ class RunOptions:
     accounting: tuple[str, ...] = ()
     unknown_accounts: str = "stop"
     shares: int | None = None
-    boot_time: int | None = None
+    boot_time: int | str | None = None
     reservations: str | None = None
     impossible_jobs: str = "stop"
     as_live: bool = False
@@ -110,6 +111,7 @@ class RunOptions:
     feedback: bool = False
     power_budget: str | None = None
     carbon: str | None = None
+    prices: str | None = None
     power_cap: str | None = None
     base_w: str | None = None
     full_w: str | None = None
@@ -200,7 +202,7 @@ def _pairs(value: Mapping[str, object] | Iterable[tuple[str, object]] | None) ->
 
 _FORMS: dict[str, Callable[[Any], Any]] = {
     "policy": as_option, "conf": _text, "node_events": _text, "reservations": _text, "until": _text,
-    "save_instances": _text, "malleable": _text, "carbon": _text, "streams": _text,
+    "save_instances": _text, "malleable": _text, "carbon": _text, "prices": _text, "streams": _text,
     "power_budget": _text, "power_cap": _text, "base_w": _text, "full_w": _text, "idle_w": _text, "limit": _text,
     "accounting": _texts, "groups": _texts, "set": _pairs, "option": _pairs,
 }  # fmt: skip

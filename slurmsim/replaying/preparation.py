@@ -29,6 +29,7 @@ from slurmsim.replaying.power import power_spec
 from slurmsim.replaying.until import parse_until
 from slurmsim.sim.account_changes import account_changes
 from slurmsim.sim.accounting_data import AccountingData, read_accounting
+from slurmsim.sim.boot_times import BootTime
 from slurmsim.sim.checkpoints import Checkpoints
 from slurmsim.sim.claims import drop_unknown_claims
 from slurmsim.sim.group_data import with_groups
@@ -120,6 +121,10 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         cluster = replace(cluster, power=power)
         workload = settle_overdrawn(workload, cluster, options.impossible_jobs, options.workload)
     cluster = replace(cluster, pass_limit_s=options.pass_limit)
+    if options.prices is not None:
+        from slurmsim.replaying.node_prices import read_prices
+
+        read_prices(Path(options.prices), cluster)  # what is wrong with it is told before the run
     if options.checkpoint is not None:  # as if the cluster said it: policies are told
         told = Checkpoints.read(options.checkpoint).parameters()
         cluster = replace(cluster, scheduler_parameters={**cluster.scheduler_parameters, **told})
@@ -183,8 +188,8 @@ def check_options(options: RunOptions) -> None:
     if options.save_instances is not None:
         check_folder(Path(options.save_instances), options.max_instances)
     check_release(options.release)
-    if options.boot_time is not None and options.boot_time < 0:
-        raise ConfigError(f"{options.boot_time} is negative", field="--boot-time", expected="seconds")
+    if options.boot_time is not None:
+        BootTime.parse(str(options.boot_time))
     if options.jitter < 0:
         raise ConfigError(f"{options.jitter} is negative", field="--jitter", expected="seconds")
     if options.fair_start < 0:
@@ -250,6 +255,8 @@ def _hashes(options: RunOptions) -> dict[str, Any]:
         hashes["power_budget_sha256"] = _sha256(options.power_budget)
     if options.carbon is not None:
         hashes["carbon_sha256"] = _sha256(options.carbon)
+    if options.prices is not None:
+        hashes["prices_sha256"] = _sha256(options.prices)
     if options.groups:
         hashes["groups_sha256"] = [_sha256(path) for path in options.groups]
     return hashes

@@ -151,6 +151,11 @@ def execute(
             found["energy_j"] = energy_j(trace)
         if prepared.options.carbon is not None:
             found |= of_signal(trace, prepared.options.carbon, prepared.workload)
+        if prepared.options.prices is not None:
+            from slurmsim.replaying.node_prices import of_prices, read_prices
+
+            prices = read_prices(Path(prepared.options.prices), prepared.cluster)
+            found |= of_prices(trace, prices, prepared.cluster)
         at = list(found).index("refused") + 1
         items = list(found.items())
         summary: dict[str, Any] = dict([*items[:at], ("dropped", dropped), *items[at:]])

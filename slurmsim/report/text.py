@@ -72,7 +72,8 @@ LABELS = {
     "cancelled_waiting": "cancelled while waiting", "ended_waiting": "ended while waiting", "waiting": "still waiting",
     "first_submit": "first submission", "backfilled": "started by backfill", "stopped": "stopped early",
     "mean_unfair_wait_s": "mean unfair wait", "passes": "scheduling passes", "wall_s": "simulated in",
-    "energy_j": "energy, J", "co2_kg": "CO2, kg", "energy_cost": "cost of energy", "gpu_utilization": "GPUs in use",
+    "energy_j": "energy, J", "co2_kg": "CO2, kg", "energy_cost": "cost of energy",
+    "node_cost": "cost of nodes", "idle_node_cost": "cost of idle nodes", "gpu_utilization": "GPUs in use",
     "gpu_stranded": "GPUs stranded",
     "jobs_per_s": "jobs simulated a second", "peak_rss_bytes": "memory of the simulator",
 }  # fmt: skip

@@ -76,6 +76,7 @@ class Durations:
     """How long things take that no log tells of."""
 
     boot_s: int = BOOT_S  # seconds a node takes to boot, after a reboot or from being powered down
+    draw_boot: Callable[[], int] | None = None  # the same of each boot of each node, where it differs
     # epilog_s, term_s: seconds an epilog takes, and processes that are told to end; nodes are COMPLETING meanwhile
     epilog_s: int = 0
     term_s: int = 0
@@ -405,7 +406,12 @@ class Network:
 
     def _boot(self, nodes: tuple[str, ...]) -> None:
         """Nodes come up when they have booted."""
-        self.timers.after(self._durations.boot_s, self._booted, nodes)
+        draw = self._durations.draw_boot
+        if draw is None:
+            self.timers.after(self._durations.boot_s, self._booted, nodes)
+            return
+        for node in nodes:
+            self.timers.after(draw(), self._booted, (node,))
 
     def _power_down(self, nodes: tuple[str, ...]) -> None:
         """Take note that nodes are switched off; the core has done all there is to do."""

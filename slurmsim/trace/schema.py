@@ -290,7 +290,7 @@ SUMMARY_KEYS: tuple[str, ...] = (
     "mean_wait_so_far_s", "mean_buffer_s",
     "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "unfinished",
     "refused", "dropped", "requeues", "requeued_cpu_s", "goodput", "lost_cpu_s", "checkpoint_cpu_s",
-    "gpu_utilization", "gpu_stranded", "energy_j", "co2_kg", "energy_cost",
+    "gpu_utilization", "gpu_stranded", "energy_j", "co2_kg", "energy_cost", "node_cost", "idle_node_cost",
     "cancelled_waiting", "ended_waiting", "waiting", "stopped",
     "wall_s", "jobs_per_s", "passes",
     "backfilled",

@@ -29,8 +29,10 @@ _SHARED = ("mean_wait_s", "median_wait_s", "p95_wait_s", "max_wait_s")  # of the
 _KEYS = (
     "refused", "never_started", "cancelled_waiting", "ended_waiting", "waiting", "dropped",
     "mean_wait_so_far_s", "utilization", "makespan_s", "completed", "timeout",
-    "backfilled",
+    "backfilled", "energy_cost", "node_cost", "idle_node_cost",
 )  # fmt: skip
+_IF_THERE = frozenset({"energy_cost", "node_cost", "idle_node_cost"})
+"""Keys of runs that were told prices."""
 
 
 def as_text(found: Study) -> str:
@@ -170,8 +172,9 @@ def _summary_rows(found: Study) -> list[Sequence[str]]:
         for key in _SHARED
     ]
     rows += [
-        (summary_label(key), summary_value(key, before.get(key)), summary_value(key, after.get(key))) for key in _KEYS
-    ]
+        (summary_label(key), summary_value(key, before.get(key)), summary_value(key, after.get(key)))
+        for key in _KEYS if key not in _IF_THERE or key in before
+    ]  # fmt: skip
     return rows
 
 

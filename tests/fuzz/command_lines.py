@@ -13,11 +13,11 @@ SESSIONS = Path(__file__).resolve().parents[1] / "conformance" / "commands"
 SHELL = set("$;|<>`&*?~(){}\\\n")
 COMMANDS = (
     "sacct", "sacctmgr", "sattach", "sbatch", "sbcast", "scancel", "scontrol", "scrontab", "scrun", "sdiag", "seff",
-    "sinfo", "sprio", "squeue", "sreport", "sshare", "sstat", "strigger", "swait",
+    "sinfo", "slurmd", "sprio", "squeue", "sreport", "sshare", "sstat", "strigger", "swait",
 )  # fmt: skip
-UNRECORDED = {"sattach", "sbcast", "scrontab", "scrun", "seff", "strigger", "swait"}
+UNRECORDED = {"sattach", "sbcast", "scrontab", "scrun", "seff", "slurmd", "strigger", "swait"}
 LAUNCHERS = ("salloc", "srun")
-WAITS = {"sbatch": ("-W", "--wait"), "squeue": ("-i", "--it"), "sinfo": ("-i", "--it")}
+WAITS = {"sbatch": ("-W", "--wait"), "squeue": ("-i", "--it"), "sinfo": ("-i", "--it"), "slurmd": ("-D",)}
 ODD = (
     "", "0", "-1", "1-", "99999999999999999999", "9" * 5000, "[", "]", "[]", "[1-99999999]", "n[1-99999999]",
     "1_[1-99999999]",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -209,3 +211,12 @@ def test_a_node_that_is_switched_on_beside_the_program_is_up(made: Made) -> None
     cluster = made()
     cluster.register_node("n[2-3]")
     assert [state_of(cluster, name) for name in ("n1", "n2", "n3")] == ["idle~", "idle", "idle"]
+
+
+def test_slurmd_stays_in_the_foreground_until_it_is_told(made: Made) -> None:
+    cluster = made()
+    with subprocess.Popen(["slurmd", "-D", "-N", "n2"], env={**os.environ, **cluster.environ}) as process:
+        wait_until(lambda: state_of(cluster, "n2") == "idle")
+        assert process.poll() is None
+        process.terminate()
+        assert process.wait(20) == 0

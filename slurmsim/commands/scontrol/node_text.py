@@ -252,7 +252,7 @@ def _power_times(row: Row, session: Session, dates: Dates) -> str | None:
         return None
     words = ["GLOBAL" if value is None else "INFINITE" if value < 0 else str(value) for value in values]
     text = f"ResumeTimeout={words[0]} SuspendTimeout={words[1]} SuspendTime={words[2]}"
-    return f"{text} PowerDownOnIdle=NO" if later else text
+    return f"{text} PowerDownOnIdle={_yes(row['power_down_on_idle'])}" if later else text
 
 
 _PARTITION: tuple[tuple[str, str, Line], ...] = (

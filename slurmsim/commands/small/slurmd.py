@@ -57,10 +57,24 @@ def run(argv: list[str], io: Io) -> int:
     except Unreachable:
         raise _stop(io, "slurmd: error: no slurmctld answers") from None
     if "D" in found:
-        import signal
-
-        signal.sigwait({signal.SIGTERM, signal.SIGINT})
+        _stay()
     return 0
+
+
+def _stay() -> None:
+    """Stay until a signal says to end."""
+    import signal
+
+    def told(number: int, frame: object) -> None:
+        raise Stop(0)
+
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, told) for number in numbers]
+    try:
+        signal.pause()
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _stop(io: Io, text: str) -> Stop:

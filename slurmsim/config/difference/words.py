@@ -75,6 +75,7 @@ SCALARS: Mapping[str, Words] = {
     "SuspendRate": ("Nodes powered down a minute, at most.", NODES),
     "ResumeRate": ("Nodes powered up a minute, at most.", NODES),
     "SuspendExcNodes": ("Nodes that are never powered down.", NODES),
+    "SuspendExcStates": ("Nodes in these states are not powered down.", NODES),
     "SuspendExcParts": ("The nodes of these partitions are never powered down.", NODES),
 }
 """Scalars of slurm.conf."""
@@ -149,6 +150,7 @@ PARTITION: Mapping[str, Words] = {
     "root_only": ("Only root submits here.", LIMITS),
     "req_resv": ("Only jobs of a reservation run here.", "reservations"),
     "disable_root_jobs": ("Whether jobs of root are refused here.", ""),
+    "power_down_on_idle": ("Its nodes are powered down as soon as its jobs have left them.", NODES),
     "exclusive_topo": ("A block or ring has one job at a time.", PLACEMENT),
     "topology": ("Which network counts when nodes are chosen here.", PLACEMENT),
     "exclusive_user": ("A node has jobs of one user at a time.", PLACEMENT),

@@ -77,7 +77,7 @@ class NodeStates:
     def refresh(self) -> None:
         """Work out anew which nodes can take jobs."""
         self.state.unusable = self.down | self.drained | self.failing | self.booting | self.mute
-        self.state.unusable |= self.state.power.going
+        self.state.unusable |= self.state.power.going | self.state.power.asked & self.state.table.idle
         self._reservations.set_up()
 
     def _names(self, mask: Bitmap) -> tuple[str, ...]:
@@ -101,6 +101,12 @@ class NodeStates:
         self.asap &= ~mask
         self._changed("DOWN", fact.reason, fact.nodes)
         self._reservations.nodes_lost(down=True)
+        self.end_jobs(mask)
+        if self.return_to_service == 2 and fact.reason != SILENT and answering:
+            self.register(NodesRegister(fact.nodes))
+
+    def end_jobs(self, mask: Bitmap) -> None:
+        """End the jobs on lost nodes: they go on without them, are requeued, or fail (kill_running_job_by_node_ptr)."""
         lost = [entry[2] for entry in (*self.state.running, *self.state.suspended) if entry[2].nodes & mask]
         for job in sorted(lost, key=attrgetter("order")):  # as the table of jobs has them
             if job.alloc is None or job.id not in self.state.jobs:
@@ -112,8 +118,6 @@ class NodeStates:
             else:
                 self.state.actions.append(Kill(job))
                 self._runs.finish(job, JobState.NODE_FAIL, Reason.NODE_DOWN)
-        if self.return_to_service == 2 and fact.reason != SILENT and answering:
-            self.register(NodesRegister(fact.nodes))
 
     def _set_mute(self, fact: NodesMute) -> None:
         self.mute |= self.state.nodes_named(fact.nodes)

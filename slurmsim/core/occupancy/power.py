@@ -11,12 +11,13 @@ its processes start and its limit counts from there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from slurmsim.bitmap import Bitmap, from_indices, lowest, to_indices
+from slurmsim.core.occupancy.kept_awake import KeptAwake
 from slurmsim.core.records.messages import (
     Boot,
     BootFailed,
@@ -29,7 +30,7 @@ from slurmsim.core.records.messages import (
     PowerDown,
 )  # fmt: skip
 from slurmsim.core.records.observer import Observer
-from slurmsim.hostlist import expand
+from slurmsim.model.power_saving import saves_power
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -44,12 +45,8 @@ TIMED_OUT: Final = "ResumeTimeout reached"
 
 def make_power(state: ControllerState, runs: RunWay, node_states: NodeStates) -> PowerSaving | None:
     """Power saving as configured; None when no node is ever powered down."""
-    option = state.spec.option
-    programs = all(option(key) not in ("", "(null)") for key in ("SuspendProgram", "ResumeProgram"))
-    times = [option("SuspendTime"), *(p.suspend_time_s for p in state.spec.partitions)]
-    if not programs or not any(time is not None and time >= 0 for time in times):
-        return None
-    return PowerSaving(state, runs, node_states)
+    saves = saves_power(state.spec.option, state.spec.partitions)
+    return PowerSaving(state, runs, node_states) if saves else None
 
 
 class PowerSaving:
@@ -65,11 +62,11 @@ class PowerSaving:
         self.suspend_time = _per_node(state, "suspend_time_s", option("SuspendTime"))
         self.suspend_timeout = _per_node(state, "suspend_timeout_s", option("SuspendTimeout"))
         self.resume_timeout = _per_node(state, "resume_timeout_s", option("ResumeTimeout"))
-        self._exclude(option("SuspendExcNodes"), option("SuspendExcParts"))
+        self._kept = KeptAwake(state, node_states)
+        self.suspend_time[to_indices(self._kept.never)] = -1
         cloud = from_indices([i for i, spec in enumerate(state.spec.nodes) if spec.state == "CLOUD"])
         state.selector.asleep = self.nodes.off = cloud  # these begin powered down
         self.since = np.full(table.n, state.start_time, np.int64)  # of the present state: idle, going, coming
-        self._asked: Bitmap = 0  # to be powered down as soon as idle
         self._to_boot: Bitmap = 0  # given to a job, waiting for ResumeRate
         self._booting_for: dict[int, tuple[Job, Bitmap]] = {}
         self._scan_at: int | None = None
@@ -82,20 +79,13 @@ class PowerSaving:
         self.since[to_indices(self._idle())] = self._scanned = self.state.now
         self._plan_scan()
 
-    def _exclude(self, nodes: str, partitions: Iterable[str]) -> None:
-        """SuspendExcNodes and SuspendExcParts: these are never powered down."""
-        names = set(expand(nodes)) if nodes not in ("", "(null)") else set()
-        for partition in partitions:
-            found = self.state.cluster.by_name.get(partition)
-            names |= set(found.spec.nodes) if found is not None else set()
-        never = [self.state.table.index[n] for n in sorted(names) if n in self.state.table.index]
-        self.suspend_time[never] = -1
-
     # -- what the controller tells ----------------------------------------------------------------------------------
 
     def boots(self, job: Job) -> bool:
         """`job` got its nodes: whether some of them have to come up first. If so they begin to."""
         self.nodes_changed()
+        if job.partition.spec.power_down_on_idle:
+            self._ask(job.nodes)
         missing = job.nodes & (self.nodes.off | self.nodes.coming)
         if not missing:
             return False
@@ -121,6 +111,8 @@ class PowerSaving:
     def _left(self, nodes: Bitmap) -> None:
         """Take note that `nodes` have become idle."""
         idle = nodes & ~self.nodes.coming
+        if nodes & self.nodes.asked:
+            self._node_states.refresh()  # no other job gets them
         self._to_boot &= ~(nodes & self.nodes.off)
         self.since[to_indices(idle)] = self.state.now
         self.nodes_changed()
@@ -172,11 +164,19 @@ class PowerSaving:
         """Apply ``scontrol update State=POWER_UP`` or ``POWER_DOWN``."""
         nodes = from_indices(sorted(self.state.table.index[n] for n in fact.nodes))
         if fact.up:
-            self._asked &= ~nodes
             self._to_boot |= nodes & self.nodes.off
             self._resume()
-        else:
-            self._asked |= nodes
+            return
+        nodes &= ~self.nodes.going
+        if fact.forced:
+            self._node_states.end_jobs(nodes)
+            self.nodes.coming &= ~nodes
+        self._ask(nodes)
+
+    def _ask(self, nodes: Bitmap) -> None:
+        """Have `nodes` powered down as soon as no job is on them; until then no job begins on those without one."""
+        self.nodes.asked |= nodes
+        self._node_states.refresh()
 
     # -- scans ------------------------------------------------------------------------------------------------------
 
@@ -207,8 +207,9 @@ class PowerSaving:
 
     def _next_due(self) -> int | None:
         times = []
+        idle = self._idle()
         for nodes, wait in (
-            (self._idle(), self.suspend_time),
+            (idle & ~self._kept_now(idle), self.suspend_time),
             (self.nodes.going, self.suspend_timeout),
             (self.nodes.coming, self.resume_timeout),
         ):
@@ -216,13 +217,16 @@ class PowerSaving:
             idx = idx[wait[idx] >= 0]
             if len(idx):
                 times.append(int((self.since[idx] + wait[idx]).min()) + 1)
-        if self._asked & self._idle() or self._to_boot:
+        if self.nodes.asked & (idle | self.nodes.off & self.state.table.idle) or self._to_boot:
             times.append(self.state.now + 1)
         return min(times, default=None)
 
     def _idle(self) -> Bitmap:
         states, busy = self.nodes, self._node_states.booting | self.state.holders.suspended_nodes()
         return self.state.table.idle & ~(states.off | states.going | states.coming | busy)
+
+    def _kept_now(self, idle: Bitmap) -> Bitmap:
+        return self._kept.now(idle, self.nodes.off | self.nodes.going | self.nodes.coming)
 
     def _scan(self, at: int) -> None:
         if at != self._scan_at:
@@ -262,15 +266,19 @@ class PowerSaving:
 
     def _suspend(self, now: int) -> None:
         idle = self._idle()
-        idx = to_indices(idle)
+        idx = to_indices(idle & ~self._kept_now(idle))
         idx = idx[self.suspend_time[idx] >= 0]
-        nodes = from_indices(idx[self.since[idx] + self.suspend_time[idx] < now]) | self._asked & idle
+        nodes = from_indices(idx[self.since[idx] + self.suspend_time[idx] < now])
+        asked = self.nodes.asked & (idle | self.nodes.off & self.state.table.idle)  # also those that are off go down
+        nodes |= asked
         if self.suspend_rate:
             room = max(0, self.suspend_rate - int(self._suspended + 0.5))
             nodes = lowest(nodes, min(room, nodes.bit_count()))
         if nodes:
             self._suspended += nodes.bit_count()
-            self._asked &= ~nodes
+            self._node_states.drained &= ~(nodes & self.nodes.asked)  # POWER_DOWN_ASAP is over
+            self.nodes.asked &= ~nodes
+            self.nodes.off &= ~nodes
             self.nodes.going |= nodes
             self.since[to_indices(nodes)] = now
             self._tell("POWERING_DOWN", nodes)

@@ -120,9 +120,13 @@ class NodesBooted(OfNodes):
 
 @dataclass(slots=True)
 class NodesPower(OfNodes):
-    """State=POWER_UP or POWER_DOWN (when idle); without power saving nothing happens."""
+    """State=POWER_UP or POWER_DOWN (when idle); without power saving nothing happens.
+
+    `forced`: POWER_DOWN_FORCE, which does not wait for the jobs.
+    """
 
     up: bool
+    forced: bool = False
 
 
 @dataclass(slots=True)

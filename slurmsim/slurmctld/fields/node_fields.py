@@ -120,6 +120,7 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
     ]  # fmt: skip
     if power is not None:
         found += [
+            ("POWER_DOWN", power.nodes.asked),
             ("POWERED_DOWN", power.nodes.off),
             ("POWERING_DOWN", power.nodes.going),
             ("POWERING_UP", power.nodes.coming),

@@ -82,7 +82,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "triggers", state.triggers, (
         "now dirty came_since begun asked_at requested since at_once last_loop_pass _changed _changed_at"
     )  # fmt: skip
-    yield "power states", state.power, "off going coming"
+    yield "power states", state.power, "off going coming asked"
     yield "reservation lists", state.reserved, "all partial magnetic"
     yield "cluster", state.cluster, "partitions by_name default known_requests n_compiled gone n_pools"
     yield "nodes", c.state.table, (
@@ -125,7 +125,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "node states", c.node_states, "down silent mute pinged drained failing booting to_reboot asap"
     yield "requeues", c.requeues, "_failed_launches"
     yield "power", c.power, (
-        "since suspend_time _suspended _resumed _last_scan _asked _to_boot _booting_for _scan_at"
+        "since suspend_time _suspended _resumed _last_scan _to_boot _booting_for _scan_at"
         " _scanned"
     )  # fmt: skip
     yield "recalculation", c.recalculation, (

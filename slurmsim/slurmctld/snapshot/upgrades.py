@@ -186,6 +186,8 @@ def lead_parts_over(parts: dict[str, dict[str, Any]], now: int, schema: int) -> 
         _move(parts, _MOVED_LATER)
     for name in ("cluster history", "event triggers", "job decisions", "purges", "power programs"):
         parts.setdefault(name, {})
+    if "_asked" in parts.get("power", {}):
+        parts["power states"]["asked"] = parts["power"].pop("_asked")
     for part, name in (("reservations", "_rounds"), ("controller", "period_wanted"), ("recalculation", "wanted")):
         parts[part].pop(name, None)  # worked out anew
 

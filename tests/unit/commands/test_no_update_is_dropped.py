@@ -55,7 +55,7 @@ PARTITION_VALUES = {
     "AllowGroups": "alice", "AllowQos": "normal", "DenyQos": "normal", "QoS": None, "Alternate": "other",
     "TresBillingWeights": "CPU=2", "DefMemPerCPU": "100", "DefMemPerNode": "100", "DefaultTime": "30",
     "JobDefaults": "DefCpuPerGPU=2", "Default": "NO", "Hidden": "YES", "DisableRootJobs": "YES", "RootOnly": "YES",
-    "ReqResv": "YES", "LLN": "YES", "ExclusiveUser": "YES", "ExclusiveTopo": "YES",
+    "ReqResv": "YES", "LLN": "YES", "PowerDownOnIdle": None, "ExclusiveUser": "YES", "ExclusiveTopo": "YES",
     "GraceTime": "7", "MaxCPUsPerNode": "3",
     "MaxCPUsPerSocket": "2", "MaxMemPerCPU": "300", "MaxMemPerNode": "300", "MaxNodes": "2",
     "OverSubscribe": "FORCE:3", "Shared": "FORCE:2",

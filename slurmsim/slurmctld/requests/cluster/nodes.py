@@ -42,6 +42,7 @@ NODES_STAY = "slurmsim does not move nodes to another unit of a topology"
 BAD_USER, BAD_NODE = "Invalid user id", "Invalid node name specified"
 DEFAULT_WEIGHT = 1
 _OF_INSTANCES = ("instance_id", "instance_type")
+_NO_UID = 0xFFFFFFFE
 _POWER = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
 _TEXTS = tuple(row.name for row in NODE if row.update and not row.attribute and not row.ruled)
 
@@ -204,8 +205,13 @@ class _Nodes:
             case "NO_RESPOND":
                 return [NodesMute(only)]
             case _ if state in _POWER and self.cluster.controller.power is not None:
-                facts: list[Fact] = [NodesDrain(only, reason)] if state == "POWER_DOWN_ASAP" else []
-                return [*facts, NodesPower(only, state == "POWER_UP")]
+                facts: list[Fact] = []
+                if state == "POWER_DOWN_ASAP":
+                    if not reason:
+                        i = self.cluster.controller.state.table.index[name]
+                        self.cluster.node_reasons.note(i, state, self.cluster.now, _NO_UID)
+                    facts.append(NodesDrain(only, reason or state))
+                return [*facts, NodesPower(only, state == "POWER_UP", state == "POWER_DOWN_FORCE")]
         found = self._state_from(name, state)
         if found is not None:
             return found
