@@ -62,9 +62,7 @@ def add_options(p: argparse.ArgumentParser) -> None:
     )
     p.add_argument("--mtbf", type=int, metavar="SECONDS", help="draw node failures: mean time between them, a node")
     p.add_argument("--mttr", type=int, metavar="SECONDS", help="mean time to repair")
-    p.add_argument("--boot-time", metavar="SECONDS",
-                   help="how long a node takes to boot: seconds, a range (60-180) or lognormal:MEDIAN:SIGMA "
-                   "(default 60)")  # fmt: skip
+    add_boot_time(p)
     p.add_argument("--epilog-time", type=int, default=0, metavar="SECONDS",
                    help="how long nodes are COMPLETING after each job (default 0)")  # fmt: skip
     p.add_argument("--term-time", type=int, default=0, metavar="SECONDS",
@@ -120,6 +118,20 @@ def add_variants(parser: argparse.ArgumentParser) -> None:
                         "more run for each (Sabin and Sadayappan 2005; default 0)")  # fmt: skip
 
 
+def add_boot_time(p: argparse.ArgumentParser) -> None:
+    """Add the option about boots."""
+    p.add_argument("--boot-time", metavar="SECONDS",
+                   help="how long a node takes to boot: seconds, a range (60-180) or lognormal:MEDIAN:SIGMA "
+                   "(default 60)")  # fmt: skip
+
+
+def add_prices(parser: argparse.ArgumentParser) -> None:
+    """Add the option about what nodes cost."""
+    parser.add_argument("--prices", metavar="FILE",
+                        help="what nodes cost by the hour, a TOML file with tables nodes and features: the summary has "
+                        "node_cost, and idle_node_cost for nodes without a job")  # fmt: skip
+
+
 def _add_power(parser: argparse.ArgumentParser) -> None:
     """Add the options about watts."""
     parser.add_argument("--power-budget", metavar="WATTS|FILE",
@@ -127,9 +139,7 @@ def _add_power(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--carbon", metavar="FILE",
                         help="carbon intensity over time, a CSV file of time,g_per_kwh[,forecast][,price]: the summary "
                         "has kg of CO2 and money, and policies see the forecast")  # fmt: skip
-    parser.add_argument("--prices", metavar="FILE",
-                        help="what nodes cost by the hour, a TOML file with tables nodes and features: the summary has "
-                        "node_cost, and idle_node_cost for nodes without a job")  # fmt: skip
+    add_prices(parser)
     parser.add_argument("--power-cap", metavar="WATTS",
                         help="what the processors of a node may draw under jobs without their own cap")  # fmt: skip
     parser.add_argument("--base-w", metavar="WATTS", help="what a node draws beside its processors (default 56)")

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from slurmsim.cli import whatif_dump
-from slurmsim.cli.run import add_accounting, add_impossible, add_release
+from slurmsim.cli.run import add_accounting, add_boot_time, add_impossible, add_prices, add_release
 from slurmsim.cli.terminal import show
 from slurmsim.errors import ConfigError
 from slurmsim.releases import RELEASES
@@ -38,6 +38,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
     p.add_argument("--node-events", metavar="FILE", help="node failures, drains and repairs in both replays")
     p.add_argument("--reservations", metavar="FILE", help="advance reservations in both replays")
     p.add_argument("--changed-reservations", metavar="FILE", help="the change: other reservations")
+    add_prices(p)
+    add_boot_time(p)
     add_accounting(p)
     add_impossible(p)
     p.add_argument("--changed-accounting", action="append", default=[], metavar="FILE",
