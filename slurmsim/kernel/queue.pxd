@@ -15,7 +15,8 @@ cdef class Queue:
     cpdef void tell(self, int64_t slot, int64_t shape, int64_t limit, int64_t flags, int64_t limited,
                     int64_t shown) except *
     cpdef void replace(self, int64_t first, int64_t last, int64_t[::1] slots) except *
-    cdef void append(self, int64_t slot) except *
+    @cython.locals(k=int64_t)
+    cdef void insert(self, int64_t at, int64_t slot) except *
     @cython.locals(k=int64_t)
     cdef void drop(self, int64_t at) noexcept
     cdef void _more_places(self) except *

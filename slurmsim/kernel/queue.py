@@ -52,12 +52,14 @@ class Queue:
         for k in range(size):
             self.order[first + k] = slots[k]
 
-    def append(self, slot: int) -> None:
-        """Put the record in `slot` behind all others."""
+    def insert(self, at: int, slot: int) -> None:
+        """Put the record in `slot` at that place, before those that are there or behind it."""
         self.n += 1
         if self.n > self.places:
             self._more_places()
-        self.order[self.n - 1] = slot
+        for k in range(self.n - 1, at, -1):
+            self.order[k] = self.order[k - 1]
+        self.order[at] = slot
 
     def drop(self, at: int) -> None:
         """Take out the record at that place."""

@@ -13,11 +13,14 @@ from _slurmsim_running cimport Running
 cdef int64_t BY_MAIN, BY_POLICY, LOG_END, LOG_PLAN, LOG_REASON, LOG_START, LOG_SUBMIT, NO_TIME, PLANNED
 cdef int64_t SAYS_NONE, SAYS_PRIORITY, SAYS_RESOURCES, SEEN, START, UNLIMITED, UNSEEN
 
+cdef int64_t STARTED
+cdef double MOST
+
 cdef int64_t phase(int64_t time, int64_t period) noexcept
 
 @cython.final
 cdef class Rounds:
-    cdef public int64_t start, interval, delay, since, last
+    cdef public int64_t start, interval, delay, depth, since, last
     cdef public bint dirty, requested, at_once
     cdef void request(self, int64_t now) noexcept
     @cython.locals(last=int64_t, due=int64_t, full=int64_t)
@@ -42,6 +45,17 @@ cdef class Cadence:
     cdef int64_t _next_quiet(self, int64_t soonest) noexcept
 
 @cython.final
+cdef class Priorities:
+    cdef public int64_t period, next_at
+    cdef public double w_age, max_age
+    cdef public double[::1] asked, tried
+    @cython.locals(at=int64_t)
+    cdef int64_t missed(self, int64_t now) noexcept
+    cdef bint is_due(self, int64_t now) noexcept
+    @cython.locals(value=double, age=double)
+    cdef int64_t of(self, int64_t shape, bint was_tried, int64_t waited) noexcept
+
+@cython.final
 cdef class SlurmRun:
     cdef public Log log
     cdef public Ends ends
@@ -50,26 +64,39 @@ cdef class SlurmRun:
     cdef public Running who
     cdef public Rounds rounds
     cdef public Cadence cadence
+    cdef public Priorities priorities
     cdef public Queue queue
     cdef public list up
-    cdef public int64_t depth, linear, too_late, n, n_nodes, main_passes, passes, done, arrived, wake
-    cdef public int64_t room, n_spare, n_slots, n_told
+    cdef public int64_t linear, too_late, n, n_nodes, main_passes, passes, done, arrived, wake
+    cdef public int64_t room, n_spare, n_slots, n_other, n_untried
     cdef public int64_t[::1] ids, submit, need, limit, run, shapes, clean, rows, says, plans, spare, nothing
+    cdef public int64_t[::1] ranks, tried, priority
     @cython.locals(at=int64_t)
     cpdef int64_t next_time(self) noexcept
+    @cython.locals(missed=int64_t)
     cpdef void turn(self, int64_t now) except *
     cdef int64_t _next_cycle(self, int64_t now) noexcept
     @cython.locals(row=int64_t, slot=int64_t)
     cdef void _arrive(self, int64_t now) except *
     cdef int64_t _new_slot(self) except -1
-    cdef void _leave(self, int64_t at) noexcept
-    @cython.locals(end=int64_t)
-    cdef void _start(self, int64_t row, int64_t now, int64_t by, int64_t ahead, int64_t n_runs) except *
+    @cython.locals(low=int64_t, high=int64_t, middle=int64_t)
+    cdef int64_t _place(self, int64_t rank) noexcept
+    @cython.locals(end=int64_t, row=int64_t)
+    cdef void _start(self, int64_t slot, int64_t now, int64_t by, int64_t ahead, int64_t n_runs) except *
     @cython.locals(row=int64_t)
     cdef void _end(self, int64_t now) except *
     cdef void _say(self, int64_t slot, int64_t reason, int64_t now) except *
-    @cython.locals(n=int64_t, started=int64_t, slot=int64_t, row=int64_t, last=int64_t)
+    @cython.locals(n=int64_t, started=int64_t, slot=int64_t, row=int64_t)
     cdef void _pass(self, int64_t now, bint full) except *
+    @cython.locals(at=int64_t)
+    cdef void _say_behind(self, int64_t n, int64_t now) except *
+    @cython.locals(changed=bint, at=int64_t, slot=int64_t, row=int64_t, rank=int64_t)
+    cdef void _rank_anew(self, int64_t now) except *
+    @cython.locals(order=int64_t[::1], at=int64_t, slot=int64_t, k=int64_t)
+    cdef void _put_in_order(self) noexcept
+    cdef bint _is_before(self, int64_t a, int64_t b) noexcept
+    @cython.locals(at=int64_t)
+    cdef void _all_tried(self) noexcept
     @cython.locals(at=int64_t)
     cdef int64_t _last_fitting(self) noexcept
     @cython.locals(last=int64_t, cycle=Cycle, who=Running, queue=Queue, begin=int64_t, end=int64_t, idle=int64_t,
@@ -80,5 +107,5 @@ cdef class SlurmRun:
     cdef void _backfill(self, int64_t slot, int64_t now, int64_t begin, int64_t ahead) except *
     @cython.locals(cycle=Cycle, atoms=Atoms, n_runs=int64_t, i=int64_t)
     cdef void _plan(self, int64_t slot, int64_t now) except *
-    @cython.locals(order=int64_t[::1], n=int64_t, told=int64_t, at=int64_t, slot=int64_t)
+    @cython.locals(order=int64_t[::1], n=int64_t, at=int64_t)
     cdef void _leave_started(self) noexcept

@@ -1,11 +1,12 @@
 """Slurm's main scheduler and backfill where a job is a row: a whole run on equal whole nodes, instant by instant.
 
-One partition, priorities that are all the same, and jobs that ask for nothing but a number of nodes: passes and cycles
-come when the core's come (`Rounds`, `Cadence`), and decide what those decide. Plans are made by `cycle`, which the
-policy has, too. A run of KTH takes 0.2 s of CPU here and 5.8 s by way of the core.
+One partition, priorities by age and size (`Priorities`) or all the same, and jobs that ask for nothing but a number of
+nodes: passes and cycles come when the core's come (`Rounds`, `Cadence`), and decide what those decide. Plans are made
+by `cycle`, which the policy has, too. A run of KTH takes 0.2 s of CPU here and 5.8 s by way of the core.
 
-Source: `slurmsim.core.scheduling.main_scheduler`, `main_pass`, `slurmsim.core.state.triggers`, and
-`slurmsim_policies.slurm_backfill.cycle`, which name those of Slurm.
+Source: `slurmsim.core.scheduling.main_scheduler`, `main_pass`, `slurmsim.core.state.triggers`,
+`slurmsim.core.queue.recalculation`, `priority`, `found_cpus`, and `slurmsim_policies.slurm_backfill.cycle`, which name
+those of Slurm.
 """
 
 from __future__ import annotations
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
     from slurmsim.kernel import cycle, happenings, queue, running
 
 
+STARTED = -1  # in place of the reason a job shows
+MOST = 4294967295.0  # what a priority can be
+
+
 def phase(time: int, period: int) -> int:
     """Return how long it is from `time`, 0 or more, to a multiple of `period`."""
     return (period - time % period) % period
@@ -49,10 +54,12 @@ class Rounds:
     ----------
     start, interval, delay
         When slurmctld started, sched_interval and batch_sched_delay, seconds.
+    depth
+        default_queue_depth.
     """
 
-    def __init__(self, start: int, interval: int, delay: int) -> None:
-        self.start, self.interval, self.delay = start, interval, delay
+    def __init__(self, start: int, interval: int, delay: int, depth: int) -> None:
+        self.start, self.interval, self.delay, self.depth = start, interval, delay, depth
         self.dirty = self.requested = self.at_once = False
         self.since = self.last = start
 
@@ -171,6 +178,50 @@ class Cadence:
         return soonest + phase(soonest - self.start, self.full_pass)
 
 
+class Priorities:
+    """Priorities by age and size, and when they are worked out anew (`Multifactor`, `Recalculation`).
+
+    Parameters
+    ----------
+    start, period
+        When slurmctld started, and PriorityCalcPeriod, seconds; 0 if they are never worked out anew.
+    w_age, max_age
+        PriorityWeightAge and PriorityMaxAge.
+    asked, tried
+        Weighted sizes by shape: by the CPUs a job asks for, and by those a cycle has found for it.
+    """
+
+    def __init__(
+        self, start: int, period: int, w_age: float, max_age: float, asked: array[float], tried: array[float]
+    ) -> None:
+        self.period, self.w_age, self.max_age, self.asked, self.tried = period, w_age, max_age, asked, tried
+        self.next_at = start
+
+    def missed(self, now: int) -> int:
+        """Return the last time before `now` at which they were to be worked out, and take note of it; -1 for none."""
+        if self.period == 0 or self.next_at >= now:
+            return -1
+        at = now - 1 - (now - 1 - self.next_at) % self.period
+        self.next_at = at + self.period
+        return at
+
+    def is_due(self, now: int) -> bool:
+        """Return True if they are to be worked out at `now`, of which note is taken."""
+        if self.period == 0 or self.next_at > now:
+            return False
+        self.next_at += self.period
+        return True
+
+    def of(self, shape: int, was_tried: bool, waited: int) -> int:
+        """Return the priority of a job that has waited so many seconds; sums are made in slurmctld's order."""
+        value = 0.0
+        if self.w_age > 0:
+            age = waited / self.max_age
+            value = self.w_age * (age if age < 1.0 else 1.0)
+        value += self.tried[shape] if was_tried else self.asked[shape]
+        return int(1.0 if value < 1.0 else MOST if value > MOST else value)
+
+
 class SlurmRun:
     """Jobs, the queue, who runs, and the log.
 
@@ -182,36 +233,35 @@ class SlurmRun:
         Of each job, the number by which `cycle` knows what it needs, and whether it ends by itself.
     cycle, who
         Makes the plans; and the jobs that run as it wants to hear of them.
-    rounds, cadence
-        When passes and cycles come.
-    depth
-        default_queue_depth.
+    rounds, cadence, priorities
+        When passes and cycles come, and in which order jobs wait.
     linear, too_late
-        As `cycle.restart` has them.
+        As `cycle.restart` has them; the former is negative under select/linear.
     """
 
     def __init__(
         self, happens: happenings.Happenings, shapes: array[int], clean: array[int], cycle: cycle.Cycle,
-        who: running.Running, rounds: Rounds, cadence: Cadence, depth: int, linear: int, too_late: int,
+        who: running.Running, rounds: Rounds, cadence: Cadence, priorities: Priorities, linear: int, too_late: int,
     ) -> None:  # fmt: skip
         self.ids, self.submit, self.need = happens.ids, happens.submit, happens.need
         self.limit, self.run = happens.limit, happens.run
         self.log, self.ends, self.nodes = happens.log, happens.ends, happens.nodes
         self.shapes, self.clean, self.cycle, self.who = shapes, clean, cycle, who
-        self.rounds, self.cadence = rounds, cadence
-        self.depth, self.linear, self.too_late = depth, linear, too_late
+        self.rounds, self.cadence, self.priorities = rounds, cadence, priorities
+        self.linear, self.too_late = linear, too_late
         self.n, self.n_nodes = happens.n, happens.nodes.free
         self.up = [(0, happens.nodes.free)]
         self.main_passes = self.passes = self.done = self.arrived = 0
         self.wake = NO_TIME  # when passes or cycles are due, whatever happens
-        # queue: who waits, in order, by a slot; rows, says, plans, spare: of each slot its job, the reason it shows and
-        # the start it is planned for (-1: none); and the slots that no job has
+        # queue: who waits, in order, by a slot; rows, says, plans, ranks, tried: of each slot its job, the reason it
+        # shows, the start it is planned for (-1: none), its priority, and whether a cycle has looked at it
         self.queue: queue.Queue = cycle.queue
         self.room, self.n_spare, self.n_slots = 64, 0, 0
-        self.rows, self.says, self.plans, self.spare = (
-            zeros(self.room), zeros(self.room), zeros(self.room), zeros(self.room)
-        )  # fmt: skip
-        self.n_told = 0  # so many at the head of the queue have been told why they wait
+        self.rows, self.says, self.plans = zeros(self.room), zeros(self.room), zeros(self.room)
+        self.ranks, self.tried = zeros(self.room), zeros(self.room)
+        self.spare = zeros(self.room)  # slots that no job has
+        self.n_other = self.n_untried = 0  # so many in the queue show another reason than Priority; are not tried
+        self.priority = zeros(self.n)  # of each job that has started
         self.nothing = zeros(0)
 
     def next_time(self) -> int:
@@ -224,12 +274,17 @@ class SlurmRun:
         return at
 
     def turn(self, now: int) -> None:
-        """Let happen what is due at `now`: ends, submissions, a pass and a cycle."""
+        """Let happen what is due at `now`: ends, submissions, new priorities, a pass and a cycle."""
+        missed = self.priorities.missed(now)
+        if missed >= 0:
+            self._rank_anew(missed)
         self.rounds.catch_up(now, self.queue.n == 0)
         while self.ends.n > 0 and self.ends.times[0] == now:
             self._end(now)
         while self.arrived < self.n and self.submit[self.arrived] == now:
             self._arrive(now)
+        if self.priorities.is_due(now):
+            self._rank_anew(now)
         if self.rounds.is_due(now):
             self.main_passes += 1
             self._pass(now, self.rounds.is_full(now))
@@ -237,11 +292,14 @@ class SlurmRun:
             self.passes += 1
             self.cadence.begin(now)
             self._walk(now)
+            self._all_tried()
             self.cadence.left_waiting = self.queue.n > 0
             self.cadence.left_idle = self.nodes.free > 0
         self.wake = self._next_cycle(now)
         if self.queue.n > 0:
             self.wake = min(self.wake, self.rounds.next_time(now))
+            if self.priorities.period > 0:
+                self.wake = min(self.wake, max(self.priorities.next_at, now + 1))
 
     def _next_cycle(self, now: int) -> int:
         return self.cadence.next_time(now, self.queue.n, self.who.ends[0] if self.who.n > 0 else NO_TIME)
@@ -253,12 +311,28 @@ class SlurmRun:
         row = self.arrived
         self.arrived += 1
         slot = self._new_slot()
-        self.rows[slot], self.says[slot], self.plans[slot] = row, SAYS_NONE, -1
+        self.rows[slot], self.says[slot], self.plans[slot], self.tried[slot] = row, SAYS_NONE, -1, 0
+        self.ranks[slot] = self.priorities.of(self.shapes[row], False, 0)
+        self.n_other += 1
+        self.n_untried += 1
         self.queue.tell(slot, self.shapes[row], self.limit[row], UNSEEN, UNLIMITED, 0)
-        self.queue.append(slot)
+        self.queue.insert(self._place(self.ranks[slot]), slot)
         self.log.note(LOG_SUBMIT, SAYS_NONE, row, now, 0, 0)
+        if self.ranks[self.queue.order[0]] > self.ranks[slot]:
+            self._say(slot, SAYS_PRIORITY, now)
         self.rounds.request(now)
         self.cadence.change(now)
+
+    def _place(self, rank: int) -> int:
+        """Return where a new job of that priority stands in the queue: behind those that have it, too."""
+        low, high = 0, self.queue.n
+        while low < high:
+            middle = (low + high) >> 1
+            if self.ranks[self.queue.order[middle]] >= rank:
+                low = middle + 1
+            else:
+                high = middle
+        return low
 
     def _new_slot(self) -> int:
         if self.n_spare > 0:
@@ -268,19 +342,18 @@ class SlurmRun:
             self.room *= 2
             self.rows, self.says = wider(self.rows, self.room), wider(self.says, self.room)
             self.plans, self.spare = wider(self.plans, self.room), wider(self.spare, self.room)
+            self.ranks, self.tried = wider(self.ranks, self.room), wider(self.tried, self.room)
         self.n_slots += 1
         return self.n_slots - 1
 
-    def _leave(self, at: int) -> None:
-        """Take the job at that place out of the queue."""
-        self.spare[self.n_spare] = self.queue.order[at]
+    def _start(self, slot: int, now: int, by: int, ahead: int, n_runs: int) -> None:
+        """Take note that a job runs on the last `n_runs` runs of the log; its slot is spare once out of the order."""
+        row = self.rows[slot]
+        self.n_other -= self.says[slot] != SAYS_PRIORITY
+        self.n_untried -= self.tried[slot] == 0
+        self.spare[self.n_spare] = slot
         self.n_spare += 1
-        self.queue.drop(at)
-        if at < self.n_told:
-            self.n_told -= 1
-
-    def _start(self, row: int, now: int, by: int, ahead: int, n_runs: int) -> None:
-        """Take note that a job runs on the last `n_runs` runs of the log."""
+        self.priority[row] = self.ranks[slot]
         end = now + self.limit[row]
         self.who.insert(end, self.ids[row], self.need[row], self.log.begins, self.log.sizes, self.log.n_runs - n_runs,
                         n_runs)  # fmt: skip
@@ -303,6 +376,7 @@ class SlurmRun:
 
     def _say(self, slot: int, reason: int, now: int) -> None:
         if self.says[slot] != reason:
+            self.n_other += (reason != SAYS_PRIORITY) - (self.says[slot] != SAYS_PRIORITY)
             self.says[slot] = reason
             self.log.note(LOG_REASON, reason, self.rows[slot], now, 0, 0)
 
@@ -311,22 +385,67 @@ class SlurmRun:
     def _pass(self, now: int, full: bool) -> None:
         """Start jobs from the head while they fit; the next one waits for nodes, and those behind it for their turn."""
         n, started = self.queue.n, 0
-        while started < n and (full or started <= self.depth):
+        while started < n and (full or started <= self.rounds.depth):
             slot = self.queue.order[0]
             row = self.rows[slot]
             if self.need[row] > self.nodes.free:
                 self._say(slot, SAYS_RESOURCES, now)
-                last = n if full else min(n, self.depth + 1)  # so many of the jobs that were there are looked at
-                self.n_told = max(self.n_told, 1)
-                while self.n_told < last - started:
-                    self._say(self.queue.order[self.n_told], SAYS_PRIORITY, now)
-                    self.n_told += 1
+                # so many of the jobs that were there are looked at
+                self._say_behind((n if full else min(n, self.rounds.depth + 1)) - started, now)
                 break
-            self._leave(0)
-            self._start(row, now, BY_MAIN, 0, self.nodes.give(row, self.need[row]))
+            self.queue.drop(0)
+            self._start(slot, now, BY_MAIN, 0, self.nodes.give(row, self.need[row]))
             started += 1
-        if full or n <= self.depth:
+        if full or n <= self.rounds.depth:
             self.rounds.dirty = self.rounds.requested
+
+    def _say_behind(self, n: int, now: int) -> None:
+        """Say of those behind the head, among the first `n`, that they wait for their turn."""
+        at = 1
+        while at < n and self.n_other > 1:  # the head says something else
+            self._say(self.queue.order[at], SAYS_PRIORITY, now)
+            at += 1
+
+    # -- priorities ---------------------------------------------------------------------------------------------------
+
+    def _rank_anew(self, now: int) -> None:
+        """Work out all priorities anew; where some are others, the order may be one, which is news to all."""
+        if self.queue.n == 0:
+            return
+        changed = False
+        for at in range(self.queue.n):
+            slot = self.queue.order[at]
+            row = self.rows[slot]
+            rank = self.priorities.of(self.shapes[row], self.tried[slot] != 0, now - self.submit[row])
+            if rank != self.ranks[slot]:
+                self.ranks[slot] = rank
+                changed = True
+        if changed:
+            self._put_in_order()
+            self.rounds.dirty = True
+        self.cadence.change(now)
+
+    def _put_in_order(self) -> None:
+        """Sort the queue, in which most stand where they stood, by priority and number."""
+        order = self.queue.order
+        for at in range(1, self.queue.n):
+            slot, k = order[at], at
+            while k > 0 and self._is_before(slot, order[k - 1]):
+                order[k] = order[k - 1]
+                k -= 1
+            order[k] = slot
+
+    def _is_before(self, a: int, b: int) -> bool:
+        if self.ranks[a] != self.ranks[b]:
+            return self.ranks[a] > self.ranks[b]
+        return self.rows[a] < self.rows[b]
+
+    def _all_tried(self) -> None:
+        """Take note that a cycle knows the CPUs of all jobs in the queue."""
+        if self.n_untried > 0:
+            for at in range(self.queue.n):
+                self.tried[self.queue.order[at]] = 1
+            self.n_untried = 0
 
     # -- backfill -----------------------------------------------------------------------------------------------------
 
@@ -364,7 +483,7 @@ class SlurmRun:
             slot = queue.order[at]
             if cycle.kind == START:
                 self._backfill(slot, now, begin, at - n_started)
-                self.says[slot] = -1
+                self.says[slot] = STARTED
                 n_started += 1
             elif cycle.kind == PLANNED:
                 self._plan(slot, now)
@@ -387,10 +506,11 @@ class SlurmRun:
         n_runs = atoms.find_runs(chosen)
         for i in range(n_runs):
             self.nodes.give_run(row, atoms.run_begins[i], atoms.run_sizes[i])
-        self._start(row, now, BY_POLICY, ahead, n_runs)
-        until = (now + self.limit[row]) // cycle.resolution * cycle.resolution
+        self._start(slot, now, BY_POLICY, ahead, n_runs)
         cycle.started(now + self.limit[row], self.ids[row], chosen)
-        cycle.take(begin, max(until, begin + cycle.resolution), chosen)
+        if self.linear >= 0:  # select/linear does not keep its nodes from plans
+            until = (now + self.limit[row]) // cycle.resolution * cycle.resolution
+            cycle.take(begin, max(until, begin + cycle.resolution), chosen)
 
     def _plan(self, slot: int, now: int) -> None:
         """Keep the plan that the cycle has found for a job."""
@@ -406,15 +526,9 @@ class SlurmRun:
 
     def _leave_started(self) -> None:
         """Take those that the cycle has started out of the queue."""
-        order, n, told = self.queue.order, 0, self.n_told
+        order, n = self.queue.order, 0
         for at in range(self.queue.n):
-            slot = order[at]
-            if self.says[slot] < 0:
-                self.spare[self.n_spare] = slot
-                self.n_spare += 1
-                if at < told:
-                    self.n_told -= 1
-            else:
-                order[n] = slot
+            if self.says[order[at]] != STARTED:
+                order[n] = order[at]
                 n += 1
         self.queue.n = n

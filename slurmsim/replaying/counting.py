@@ -1,9 +1,11 @@
-"""Which runs are counted: EASY or Slurm's backfill as it is, on a plain cluster, of jobs that are no more than rows."""
+"""Which runs are counted: EASY or Slurm's backfill as it is, on a plain cluster, of jobs that are rows."""
 
 from __future__ import annotations
 
-from slurmsim.data_classes import fields
+from slurmsim.config.load import make_cluster
+from slurmsim.data_classes import fields, replace
 from slurmsim.kernel import compiled
+from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import Prepared
@@ -11,13 +13,18 @@ from slurmsim.sim.counted import can_be_counted
 
 PLAIN = frozenset({
     "workload", "out", "nodes", "format", "policy", "seed", "jobs", "option", "unknown_accounts", "impossible_jobs",
-    "window", "weeks", "load", "load_by", "jitter", "fair_start", "max_instances",
+    "window", "weeks", "load", "load_by", "jitter", "fair_start", "max_instances", "conf",
 })  # fmt: skip
 """Options that only say which jobs there are, on how many nodes, or what is told of them afterwards."""
+HEEDED = frozenset({
+    "ClusterName", "SchedulerType", "SelectType", "SelectTypeParameters", "AccountingStorageType",
+    "PriorityMaxAge", "PriorityWeightAge", "PriorityWeightJobSize", "PriorityCalcPeriod", "MaxArraySize", "MaxJobCount",
+})  # fmt: skip
+"""Lines of a slurm.conf that a kernel heeds, or that decide nothing here."""
 
 
 def is_counted(prepared: Prepared) -> bool:
-    """Return True if a run decides nothing but by which equal nodes are free."""
+    """Return True if a run decides nothing but by which equal nodes are free, and ages and sizes of jobs."""
     options, policy, cluster = prepared.options, prepared.policy, prepared.cluster
     if any(getattr(options, one.name) != one.default for one in fields(RunOptions) if one.name not in PLAIN):
         return False
@@ -25,10 +32,39 @@ def is_counted(prepared: Prepared) -> bool:
         return False
     if prepared.timed or prepared.endless or prepared.accounting is not None or prepared.until is not None:
         return False
-    plain = len(cluster.partitions) == 1 and cluster.power is None and not cluster.watched
-    if not plain or cluster.scheduler_parameters or any(node.cpus != 1 or node.gres for node in cluster.nodes):
+    linear = cluster.option("SelectType") == "select/linear"
+    if options.conf is not None and not (linear and policy.name == "backfill"):
         return False
-    return can_be_counted(prepared.workload, len(cluster.nodes))
+    if not _is_plain(cluster) or not (linear or cluster.nodes[0].cpus == 1):
+        return False
+    if not can_be_counted(prepared.workload, len(cluster.nodes), linear=linear):
+        return False
+    longest = cluster.partitions[0].max_time_s
+    return longest is None or int(prepared.workload.ints["time_limit"].max()) <= longest
+
+
+def _is_plain(cluster: ClusterSpec) -> bool:
+    """Return True if a cluster has equal nodes in one partition, and else what `make_cluster` gives one."""
+    usual, node, partition = make_cluster(1, 1), cluster.nodes[0], cluster.partitions[0]
+    if cluster.power is not None or cluster.watched or cluster.scheduler_parameters or len(cluster.partitions) != 1:
+        return False
+    if cluster.switches or cluster.blocks or cluster.rings or cluster.topologies or cluster.database:
+        return False
+    said, unsaid = (
+        {name: value for name, value in one.options.items() if name not in HEEDED} for one in (cluster, usual)
+    )
+    if said != unsaid:
+        return False
+    of_partition = replace(
+        usual.partitions[0], name=partition.name, nodes=partition.nodes, default=partition.default,
+        max_time_s=partition.max_time_s, node_sets=partition.node_sets,
+    )  # fmt: skip
+    of_node = replace(
+        usual.nodes[0], cpus=node.cpus, sockets=node.sockets, cores_per_socket=node.cores_per_socket,
+        real_memory_mib=node.real_memory_mib,
+    )  # fmt: skip
+    alike = all(replace(one, name=of_node.name, line=of_node.line) == of_node for one in cluster.nodes)
+    return alike and partition == of_partition and len(partition.nodes) == len(cluster.nodes)
 
 
 def _has_kernel(policy: Policy) -> bool:

@@ -1,4 +1,4 @@
-"""A run on equal nodes of one CPU by a kernel: jobs are rows, and the trace is made of columns.
+"""A run on equal nodes that jobs take whole, by a kernel: jobs are rows, and the trace is made of columns.
 
 The kernel is `counts` under EASY, and `slurm_run` under Slurm's backfill. SimPy stays the clock: each instant at which
 jobs end or arrive, or a pass or cycle is due, is one of its events. The trace has the same bytes as by way of the core.
@@ -28,17 +28,24 @@ MAY_VARY = frozenset({
     "name", "user", "account", "outcome", "log_state", "log_nodes",
 })  # fmt: skip
 """Columns of a workload that say nothing but when jobs come, how many CPUs they want, and how they run and end."""
+LINEAR = MAY_VARY | {"nodes", "exclusive"}  # the same where jobs get whole nodes whatever they ask for
 OUTCOMES = frozenset({"", "COMPLETED", "FAILED", "CANCELLED"})
 
 
-def can_be_counted(workload: Workload, n_nodes: int) -> bool:
-    """Return True if nothing is known of the jobs but when they come, their tasks, limits, run times and ends."""
+def can_be_counted(workload: Workload, n_nodes: int, *, linear: bool = False) -> bool:
+    """Return True if nothing is known of the jobs but when they come, their tasks, limits, run times and ends.
+
+    With `linear` jobs have a node to themselves for each task.
+    """
+    may_vary = LINEAR if linear else MAY_VARY
     if workload.streams is not None or not len(workload):
         return False
     ints, texts = workload.ints, workload.texts
-    if any((ints[name] != default).any() for name, (_, default) in INT_COLUMNS.items() if name not in MAY_VARY):
+    if any((ints[name] != default).any() for name, (_, default) in INT_COLUMNS.items() if name not in may_vary):
         return False
-    if any(_used(texts[name]) != {""} for name in TEXT_COLUMNS if name not in MAY_VARY):
+    if any(_used(texts[name]) != {""} for name in TEXT_COLUMNS if name not in may_vary):
+        return False
+    if linear and not ((ints["nodes"] == ints["tasks"]) & (ints["exclusive"] == 1)).all():
         return False
     submit, run, limit, tasks, ids = (ints[name] for name in ("submit", "run_time", "time_limit", "tasks", "job_id"))
     sound = (run >= 1).all() and (run <= limit).all() and (tasks >= 1).all() and (tasks <= n_nodes).all()
@@ -87,10 +94,23 @@ class CountedRun:
         by_itself = np.array([name in (JobState.COMPLETED, JobState.FAILED) for name in names])
         return kernel.SlurmRun(
             self._happens, _integers(shapes), _integers(by_itself[codes]), cycle,
-            load("running").Running(n_nodes), kernel.Rounds(start, main.interval, main.delay),
-            kernel.Cadence(start, own.interval, own.full_pass), main.walk.depth,
+            load("running").Running(n_nodes), kernel.Rounds(start, main.interval, main.delay, main.walk.depth),
+            kernel.Cadence(start, own.interval, own.full_pass), self._priorities(sizes),
             controller.state.selector.window_linear, limits.kill_wait_s + limits.over_limit_s,
         )  # fmt: skip
+
+    def _priorities(self, sizes: Any) -> Any:
+        """Return how the queue is put in order, for jobs of so many nodes each."""
+        controller = self._simulation.controller
+        plugin: Any = controller.priority
+        n_nodes, n_cpus = controller.state.table.n, controller.state.table.total_cpus
+        asked, tried = (
+            array("d", [plugin.w_size * min((n / n_nodes + cpus / n_cpus) / 2, 1.0) for n, cpus in both])
+            for both in (zip(sizes, sizes, strict=True), zip(sizes, sizes * (n_cpus // n_nodes), strict=True))
+        )
+        return load("slurm_run").Priorities(
+            self._simulation.start_time, plugin.period_s or 0, plugin.w_age, plugin.max_age, asked, tried
+        )
 
     def run(self, flush: Callable[[], None] | None = None) -> None:
         """Simulate to the end; `flush` is called every 256 instants. May be interrupted, and has no trace then."""
@@ -123,7 +143,7 @@ class CountedRun:
 
     def tables(self, rows: int) -> Iterator[tuple[str, list[Any]]]:
         """Yield the trace, `rows` rows at a time: the name of a table, and its columns as Arrow arrays. Once only."""
-        trace = CountedTrace(self._simulation, self._happens.log, self._limits)
+        trace = CountedTrace(self._simulation, self._happens.log, self._limits, getattr(self._rows, "priority", None))
         self._simulation.controller.life_cycle.backfilled = trace.n_backfilled
         del self._rows, self._happens  # the trace has all that is needed of them
         yield from trace.tables(rows)

@@ -31,15 +31,17 @@ class CountedTrace:
     ----------
     log
         What happened (`slurmsim.kernel.happenings.Log`).
-    limits
-        The limit of each job, seconds.
+    limits, priorities
+        The limit of each job, seconds, and the priority it started with; None where that is 1.
     """
 
-    def __init__(self, simulation: Simulation, log: Any, limits: Numbers) -> None:
+    def __init__(self, simulation: Simulation, log: Any, limits: Numbers, priorities: Any) -> None:
         workload, state = simulation.workload, simulation.controller.state
         self._ints, self._texts = workload.ints, workload.texts
         self._label, self._partition = state.policy.label or state.policy.name, state.cluster.partitions[0].name
         self._n_nodes, self._limits = state.table.n, limits
+        self._priorities: Any = 1 if priorities is None else np.frombuffer(priorities, np.int64)
+        self._cpus_each, self._linear = state.table.total_cpus // state.table.n, state.table.unit == "node"
         whats, self.rows, self.times, self.values = (
             np.frombuffer(column, np.int64)[: log.n] for column in (log.whats, log.rows, log.times, log.values)
         )
@@ -83,8 +85,9 @@ class CountedTrace:
         ints = self._ints
         need, limit, submit = ints["tasks"][rows], self._limits[rows], ints["submit"][rows]
         start, end, begun = self._start[rows], self._end[rows], self._begun[rows]
+        rank = self._priorities if isinstance(self._priorities, int) else self._priorities[rows]
         sizes, size_of = np.unique(need, return_inverse=True)
-        each = [f"(x{size})" if size > 1 else "" for size in sizes.tolist()]
+        times, each = [f"(x{size})" if size > 1 else "" for size in sizes.tolist()], self._cpus_each
         nothing: dict[str, Any] = dict.fromkeys(
             ("array_job_id", "array_task_id", "req_mem_mib", "begin", "arrived", "threads_per_core")
         )
@@ -93,13 +96,14 @@ class CountedTrace:
             name: (self._texts[name].codes[rows], self._texts[name].values) for name in ("name", "user", "account")
         }
         found = nothing | empty | names | {
-            "job_id": ints["job_id"][rows], "partition": self._partition, "nodes": need, "cpus": need, "gpus": 0,
-            "mem_mib": 0, "cpus_per_node": (size_of, [f"1{many}" for many in each]),
-            "mem_per_node_mib": (size_of, [f"0{many}" for many in each]), "req_nodes": 1, "req_cpus": need,
+            "job_id": ints["job_id"][rows], "partition": self._partition, "nodes": need, "cpus": need * each, "gpus": 0,
+            "mem_mib": 0, "cpus_per_node": (size_of, [f"{each}{many}" for many in times]),
+            "mem_per_node_mib": (size_of, [f"0{many}" for many in times]),
+            "req_nodes": need if self._linear else 1, "req_cpus": need,
             "req_gpus": 0, "time_limit_s": np.where(limit == ONE_YEAR_S, NULL, limit), "submit": submit,
             "last_submit": submit, "eligible": submit, "start": start, "end": end, "state": _at(self._state, rows),
             "exit_code": _at(self._exit_code, rows), "node_list": _at(self._lists, begun),
-            "reason": _at(self._reason, rows), "priority": 1, "restarts": 0, "run_time_s": end - start,
+            "reason": _at(self._reason, rows), "priority": rank, "restarts": 0, "run_time_s": end - start,
             "wait_s": start - submit, "scheduler": (self._notes[begun], [self._label, MAIN]),
             "held_since": start, "cpus_per_task": 1,
         }  # fmt: skip
@@ -132,14 +136,14 @@ class CountedTrace:
         busy = np.cumsum(sign * self._ints["tasks"][self.rows])[turns]
         running = np.cumsum(sign)[turns]
         waiting = np.cumsum((self.kinds == constants.LOG_SUBMIT).astype(np.int64) - starts)[turns]
-        times, n_nodes = self.times[turns], self._n_nodes
+        times, n_nodes, each = self.times[turns], self._n_nodes, self._cpus_each
 
         def make(part: slice) -> dict[str, Any]:
             row = np.arange(part.start, part.stop)
             at = row // 2
             found = {
                 "time": times[at], "partition": (row % 2, ["", self._partition]), "alloc_nodes": busy[at],
-                "idle_nodes": n_nodes - busy[at], "down_nodes": 0, "alloc_cpus": busy[at], "alloc_gpus": 0,
+                "idle_nodes": n_nodes - busy[at], "down_nodes": 0, "alloc_cpus": busy[at] * each, "alloc_gpus": 0,
                 "alloc_mem_mib": 0, "running_jobs": running[at], "pending_jobs": waiting[at], "off_nodes": 0,
                 "powering_nodes": 0,
             }  # fmt: skip

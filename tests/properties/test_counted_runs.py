@@ -7,16 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.kernel_forms import FORMS, NEEDS_EXTENSIONS, kernel
 
 import slurmsim
-from slurmsim.config.load import make_cluster
+from slurmsim.config.load import make_cluster, parse_cluster
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying import counting, replay
+from slurmsim.replaying.jobs import FRAME
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import prepare
 from slurmsim.sim import counted
@@ -125,6 +127,38 @@ def test_the_trace_of_backfill_is_that_of_the_core(
     compare(form, numbered(jobs, random), cluster, SlurmBackfill, rows)
 
 
+@FORMS
+@given(
+    LATER_LOGS, st.integers(5, 8), PARAMETERS, st.sampled_from([0, 100, 9999]), st.sampled_from([0, 1000]),
+    st.sampled_from([600, 5000]), st.booleans(), st.randoms(use_true_random=False), st.integers(1, 200),
+)  # fmt: skip
+def test_the_trace_of_whole_nodes_in_order_of_priority_is_that_of_the_core(
+    form: str, jobs: Jobs, n_nodes: int, parameters: list[str], w_age: int, w_size: int, max_age: int, database: bool,
+    random: Any, rows: int,
+) -> None:  # fmt: skip
+    workload = numbered(jobs, random)
+    workload.ints["nodes"], workload.ints["exclusive"] = workload.ints["tasks"], np.ones(len(jobs), np.int64)
+    kind = "slurmdbd" if database else "none"
+    text = CONF.format(n_nodes=n_nodes, w_age=w_age, w_size=w_size, max_age=max_age, kind=kind)
+    cluster, _ = parse_cluster(f"{text}SchedulerParameters={','.join(['bf_continue', *parameters])}\n")
+    compare(form, workload, cluster, SlurmBackfill, rows)
+
+
+CONF = """
+ClusterName=c
+SlurmctldHost=h
+SelectType=select/linear
+AccountingStorageType=accounting_storage/{kind}
+PriorityType=priority/multifactor
+PriorityCalcPeriod=2
+PriorityMaxAge={max_age}
+PriorityWeightAge={w_age}
+PriorityWeightJobSize={w_size}
+NodeName=n[1-{n_nodes}] CPUs=4
+PartitionName=p Nodes=ALL MaxTime=1-0 Default=YES
+"""
+
+
 def numbered(jobs: Jobs, random: Any) -> Workload:
     """A log of `jobs`, with ids of which those of one second are in order."""
     workload = log_of(jobs, random.sample(range(1, 100), len(jobs)))
@@ -134,7 +168,8 @@ def numbered(jobs: Jobs, random: Any) -> Workload:
 
 
 def compare(form: str, workload: Workload, cluster: ClusterSpec, policy: type[Policy], rows: int) -> None:
-    assert counted.can_be_counted(workload, len(cluster.nodes))
+    linear = cluster.option("SelectType") == "select/linear"
+    assert counted.can_be_counted(workload, len(cluster.nodes), linear=linear)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted, "load", lambda name: kernel(name, form))
         assert by_counting(workload, cluster, policy(), rows) == by_the_core(workload, cluster, policy())
@@ -240,3 +275,27 @@ def test_numbers_out_of_order_are_not_counted() -> None:
 
 def test_twice_the_same_number_is_not_counted() -> None:
     assert not counted.can_be_counted(log_of([(1, 1, 5, 5, 0, ""), (1, 1, 5, 5, 0, "")], [2, 2]), 5)
+
+
+LARGE = CONF.format(n_nodes=6, w_age=10, w_size=10, max_age=100, kind="slurmdbd")
+
+
+@NEEDS_EXTENSIONS
+@pytest.mark.parametrize(
+    ("line", "counted_too"),
+    [
+        ("", True), ("PriorityWeightQOS=5", False), ("SchedulerParameters=bf_interval=60", False),
+        ("PreemptType=preempt/partition_prio\nPreemptMode=REQUEUE", False), ("OverTimeLimit=5", False),
+        ("PartitionName=q Nodes=ALL", False), ("NodeName=m1 CPUs=8", False), ("PrologFlags=Contain", False),
+        ("PriorityFlags=INCR_ONLY", False),
+    ],
+)  # fmt: skip
+def test_what_a_conf_may_say(line: str, counted_too: bool, tmp_path: Path) -> None:
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(LARGE + line + "\n")
+    jobs = {"job_id": [1, 2], "submit": [0, 1], "run_time": [5, 5], "time_limit": [60, 60], "nodes": [2, 6]}
+    frame = pd.DataFrame(jobs | {"tasks": [2, 6], "exclusive": [1, 1]})
+    assert counting.is_counted(prepare(RunOptions.of(FRAME, "x", conf=conf), frame)) == counted_too
+    for column, value in (("time_limit", 2 * 86400), ("tasks", 5), ("exclusive", 0)):
+        other = frame.assign(**{column: [frame[column][0], value]})
+        assert not counting.is_counted(prepare(RunOptions.of(FRAME, "x", conf=conf, impossible_jobs="drop"), other))
