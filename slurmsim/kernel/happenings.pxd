@@ -30,6 +30,7 @@ cdef class Ends:
 @cython.final
 cdef class FreeNodes:
     cdef public Log log
+    cdef public bint chooses
     cdef public int64_t free, n, room
     cdef public int64_t[::1] begins, sizes, first, many
     @cython.locals(first=int64_t, best=int64_t, longest=int64_t, i=int64_t, size=int64_t)

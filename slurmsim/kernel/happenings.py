@@ -30,7 +30,7 @@ class Log:
     def note(self, kind: int, note: int, row: int, time: int, value: int, n_runs: int) -> None:
         """Add an entry, about the last `n_runs` of the runs."""
         if self.n == self.room:
-            self.room *= 2
+            self.room += self.room // 4  # they are many
             self.whats, self.rows = wider(self.whats, self.room), wider(self.rows, self.room)
             self.times, self.values = wider(self.times, self.room), wider(self.values, self.room)
         self.whats[self.n] = (n_runs * LOG_NOTES + note) * LOG_KINDS + kind
@@ -42,7 +42,7 @@ class Log:
     def add_run(self, begin: int, size: int) -> None:
         """Add a run of nodes; `note` says what about."""
         if self.n_runs == self.runs_room:
-            self.runs_room *= 2
+            self.runs_room += self.runs_room // 4
             self.begins, self.sizes = wider(self.begins, self.runs_room), wider(self.sizes, self.runs_room)
         self.begins[self.n_runs] = begin
         self.sizes[self.n_runs] = size
@@ -105,10 +105,12 @@ class FreeNodes:
     ----------
     log
         Where the runs of each job are.
+    chooses
+        Whether it does; else it only counts, and jobs get no runs.
     """
 
-    def __init__(self, log: Log, n_jobs: int, n_nodes: int) -> None:
-        self.log = log
+    def __init__(self, log: Log, n_jobs: int, n_nodes: int, chooses: bool) -> None:
+        self.log, self.chooses = log, chooses
         self.free = n_nodes
         # n, begins, sizes: the runs
         self.n, self.room = 1, 64
@@ -122,6 +124,8 @@ class FreeNodes:
 
         The tightest run that holds all that is missing, the first of such; while none does, the longest whole.
         """
+        if not self.chooses:
+            return 0
         first = self.log.n_runs
         while need > 0:
             best = longest = 0
@@ -233,14 +237,17 @@ class Happenings:
         Of each job, by submit time: its number, the seconds it is submitted at, its limit and its run time, which is at
         least 1 and at most the limit; and how many nodes it needs.
     n_nodes
-        Nodes there are.
+        Nodes there are, or CPUs.
+    chooses
+        Whether it matters which of them a job gets.
     """
 
     def __init__(
-        self, ids: array[int], submit: array[int], need: array[int], limit: array[int], run: array[int], n_nodes: int
+        self, ids: array[int], submit: array[int], need: array[int], limit: array[int], run: array[int], n_nodes: int,
+        chooses: bool,
     ) -> None:  # fmt: skip
         self.ids, self.submit, self.need, self.limit, self.run = ids, submit, need, limit, run
         self.n = len(ids)
         self.log = Log(self.n)
         self.ends = Ends(self.n, n_nodes)
-        self.nodes = FreeNodes(self.log, self.n, n_nodes)
+        self.nodes = FreeNodes(self.log, self.n, n_nodes, chooses)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from slurmsim.config.load import make_cluster
 from slurmsim.data_classes import fields, replace
 from slurmsim.kernel import compiled
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.node import NodeSpec
 from slurmsim.policy import Policy
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import Prepared
@@ -14,6 +17,7 @@ from slurmsim.sim.counted import can_be_counted
 PLAIN = frozenset({
     "workload", "out", "nodes", "format", "policy", "seed", "jobs", "option", "unknown_accounts", "impossible_jobs",
     "window", "weeks", "load", "load_by", "jitter", "fair_start", "max_instances", "conf",
+    "cpus_per_node",
 })  # fmt: skip
 """Options that only say which jobs there are, on how many nodes, or what is told of them afterwards."""
 HEEDED = frozenset({
@@ -21,6 +25,9 @@ HEEDED = frozenset({
     "PriorityMaxAge", "PriorityWeightAge", "PriorityWeightJobSize", "PriorityCalcPeriod", "MaxArraySize", "MaxJobCount",
 })  # fmt: skip
 """Lines of a slurm.conf that a kernel heeds, or that decide nothing here."""
+_OF_NODES = {one.name for one in fields(NodeSpec)} - {"name", "line"}
+_ALIKE = attrgetter(*sorted(_OF_NODES))
+_ASKED = attrgetter(*sorted(_OF_NODES - {"cpus", "sockets", "cores_per_socket", "real_memory_mib"}))
 
 
 def is_counted(prepared: Prepared) -> bool:
@@ -35,15 +42,16 @@ def is_counted(prepared: Prepared) -> bool:
     linear = cluster.option("SelectType") == "select/linear"
     if options.conf is not None and not (linear and policy.name == "backfill"):
         return False
-    if not _is_plain(cluster) or not (linear or cluster.nodes[0].cpus == 1):
+    if not _is_plain(cluster, options) or not (linear or cluster.nodes[0].cpus == 1 or policy.name == "easy"):
         return False
-    if not can_be_counted(prepared.workload, len(cluster.nodes), linear=linear):
+    units = len(cluster.nodes) if linear else sum(node.cpus for node in cluster.nodes)
+    if not can_be_counted(prepared.workload, units, linear=linear):
         return False
     longest = cluster.partitions[0].max_time_s
     return longest is None or int(prepared.workload.ints["time_limit"].max()) <= longest
 
 
-def _is_plain(cluster: ClusterSpec) -> bool:
+def _is_plain(cluster: ClusterSpec, options: RunOptions) -> bool:
     """Return True if a cluster has equal nodes in one partition, and else what `make_cluster` gives one."""
     usual, node, partition = make_cluster(1, 1), cluster.nodes[0], cluster.partitions[0]
     if cluster.power is not None or cluster.watched or cluster.scheduler_parameters or len(cluster.partitions) != 1:
@@ -59,12 +67,13 @@ def _is_plain(cluster: ClusterSpec) -> bool:
         usual.partitions[0], name=partition.name, nodes=partition.nodes, default=partition.default,
         max_time_s=partition.max_time_s, node_sets=partition.node_sets,
     )  # fmt: skip
-    of_node = replace(
-        usual.nodes[0], cpus=node.cpus, sockets=node.sockets, cores_per_socket=node.cores_per_socket,
-        real_memory_mib=node.real_memory_mib,
-    )  # fmt: skip
-    alike = all(replace(one, name=of_node.name, line=of_node.line) == of_node for one in cluster.nodes)
-    return alike and partition == of_partition and len(partition.nodes) == len(cluster.nodes)
+    if (
+        partition != of_partition
+        or len(partition.nodes) != len(cluster.nodes)
+        or _ASKED(node) != _ASKED(usual.nodes[0])
+    ):
+        return False
+    return options.conf is None or all(_ALIKE(one) == _ALIKE(node) for one in cluster.nodes)
 
 
 def _has_kernel(policy: Policy) -> bool:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.core.scheduling.main_pass import SCHEDULER as MAIN
 from slurmsim.kernel import constants
+from slurmsim.sim.counted_places import Numbers, Texts, shared_places, whole_places
 from slurmsim.states import JobState, Reason
 from slurmsim.trace.columns import NULL, coded_array, known_integers
 from slurmsim.trace.schema import TABLES
@@ -18,10 +19,6 @@ from slurmsim.workload import Workload
 
 if TYPE_CHECKING:
     from slurmsim.sim.simulation import Simulation
-
-Numbers = npt.NDArray[np.int64]
-Texts = tuple[npt.NDArray[np.integer[Any]], Sequence[str]]
-"""Numbers, (n,), and the texts they stand for."""
 
 
 class CountedTrace:
@@ -41,14 +38,19 @@ class CountedTrace:
         self._label, self._partition = state.policy.label or state.policy.name, state.cluster.partitions[0].name
         self._n_nodes, self._limits = state.table.n, limits
         self._priorities: Any = 1 if priorities is None else np.frombuffer(priorities, np.int64)
-        self._cpus_each, self._linear = state.table.total_cpus // state.table.n, state.table.unit == "node"
+        self._linear = state.table.unit == "node"
         whats, self.rows, self.times, self.values = (
             np.frombuffer(column, np.int64)[: log.n] for column in (log.whats, log.rows, log.times, log.values)
         )
         self.kinds = (whats % constants.LOG_KINDS).astype(np.int8)
         self._notes = (whats // constants.LOG_KINDS % constants.LOG_NOTES).astype(np.int8)
-        self._lists = _node_lists(log, whats // (constants.LOG_KINDS * constants.LOG_NOTES), state.cluster.namer.runs)
         n, started = len(workload), self.kinds == constants.LOG_START
+        self._sign = started.astype(np.int8) - (self.kinds == constants.LOG_END)  # jobs that run more or less
+        if log.n_runs:
+            n_runs = whats // (constants.LOG_KINDS * constants.LOG_NOTES)
+            self._places = whole_places(workload, state, log, n_runs, self._sign)
+        else:
+            self._places = shared_places(workload, state, self.kinds, self.rows)
         self._ended = self.rows[self.kinds == constants.LOG_END]
         # of each job: when it starts and ends, the entry of its start
         self._start, self._end, self._begun = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -86,8 +88,8 @@ class CountedTrace:
         need, limit, submit = ints["tasks"][rows], self._limits[rows], ints["submit"][rows]
         start, end, begun = self._start[rows], self._end[rows], self._begun[rows]
         rank = self._priorities if isinstance(self._priorities, int) else self._priorities[rows]
-        sizes, size_of = np.unique(need, return_inverse=True)
-        times, each = [f"(x{size})" if size > 1 else "" for size in sizes.tolist()], self._cpus_each
+        places = self._places
+        sizes, size_of = np.unique(places.nodes[rows], return_inverse=True)
         nothing: dict[str, Any] = dict.fromkeys(
             ("array_job_id", "array_task_id", "req_mem_mib", "begin", "arrived", "threads_per_core")
         )
@@ -96,13 +98,13 @@ class CountedTrace:
             name: (self._texts[name].codes[rows], self._texts[name].values) for name in ("name", "user", "account")
         }
         found = nothing | empty | names | {
-            "job_id": ints["job_id"][rows], "partition": self._partition, "nodes": need, "cpus": need * each, "gpus": 0,
-            "mem_mib": 0, "cpus_per_node": (size_of, [f"{each}{many}" for many in times]),
-            "mem_per_node_mib": (size_of, [f"0{many}" for many in times]),
+            "job_id": ints["job_id"][rows], "partition": self._partition, "nodes": places.nodes[rows],
+            "cpus": places.cpus[rows], "gpus": 0, "mem_mib": 0, "cpus_per_node": _at(places.cpus_each, rows),
+            "mem_per_node_mib": (size_of, [f"0(x{size})" if size > 1 else "0" for size in sizes.tolist()]),
             "req_nodes": need if self._linear else 1, "req_cpus": need,
             "req_gpus": 0, "time_limit_s": np.where(limit == ONE_YEAR_S, NULL, limit), "submit": submit,
             "last_submit": submit, "eligible": submit, "start": start, "end": end, "state": _at(self._state, rows),
-            "exit_code": _at(self._exit_code, rows), "node_list": _at(self._lists, begun),
+            "exit_code": _at(self._exit_code, rows), "node_list": _at(places.lists, begun),
             "reason": _at(self._reason, rows), "priority": rank, "restarts": 0, "run_time_s": end - start,
             "wait_s": start - submit, "scheduler": (self._notes[begun], [self._label, MAIN]),
             "held_since": start, "cpus_per_task": 1,
@@ -117,7 +119,7 @@ class CountedTrace:
         )
         state, states = self._state
         reason, reasons = self._reason
-        lists, names = self._lists
+        lists, names = self._places.lists
         decided, says = started | planned, planned | (kinds == constants.LOG_REASON)
         found = {
             "time": self.times[part], "event": (kinds, _EVENTS), "job_id": self._ints["job_id"][rows],
@@ -131,19 +133,20 @@ class CountedTrace:
 
     def usage(self, turns: Numbers) -> Callable[[slice], dict[str, Any]]:
         """Return what makes cells of the table usage: of each instant a row of the cluster and one of the partition."""
-        starts, ends = self.kinds == constants.LOG_START, self.kinds == constants.LOG_END
-        sign = starts.astype(np.int64) - ends
-        busy = np.cumsum(sign * self._ints["tasks"][self.rows])[turns]
+        sign, places = self._sign.astype(np.int64), self._places
+        busy = np.cumsum(places.moved, dtype=np.int64)[turns]
+        cpus = np.cumsum(sign * places.cpus[self.rows])[turns]
         running = np.cumsum(sign)[turns]
-        waiting = np.cumsum((self.kinds == constants.LOG_SUBMIT).astype(np.int64) - starts)[turns]
-        times, n_nodes, each = self.times[turns], self._n_nodes, self._cpus_each
+        came, started = self.kinds == constants.LOG_SUBMIT, self.kinds == constants.LOG_START
+        waiting = np.cumsum(came.astype(np.int64) - started)[turns]
+        times, n_nodes = self.times[turns], self._n_nodes
 
         def make(part: slice) -> dict[str, Any]:
             row = np.arange(part.start, part.stop)
             at = row // 2
             found = {
                 "time": times[at], "partition": (row % 2, ["", self._partition]), "alloc_nodes": busy[at],
-                "idle_nodes": n_nodes - busy[at], "down_nodes": 0, "alloc_cpus": busy[at] * each, "alloc_gpus": 0,
+                "idle_nodes": n_nodes - busy[at], "down_nodes": 0, "alloc_cpus": cpus[at], "alloc_gpus": 0,
                 "alloc_mem_mib": 0, "running_jobs": running[at], "pending_jobs": waiting[at], "off_nodes": 0,
                 "powering_nodes": 0,
             }  # fmt: skip
@@ -171,23 +174,6 @@ def _exit_codes(workload: Workload) -> Texts:
     both = workload.ints["exit_code"].astype(np.int64) * 1000 + workload.ints["exit_signal"]
     values, codes = np.unique(both, return_inverse=True)
     return codes, [f"{value // 1000}:{value % 1000}" for value in values.tolist()]
-
-
-def _node_lists(log: Any, n_runs: Numbers, name: Callable[[list[tuple[int, int]]], str]) -> Texts:
-    """Return the nodes of each entry of the log; `n_runs` of its runs are about it, and `name` names runs."""
-    both = np.stack([np.frombuffer(column, np.int64)[: log.n_runs] for column in (log.begins, log.sizes)], axis=1)
-    raw, size = both.tobytes(), both.itemsize * 2
-    codes = np.zeros(len(n_runs), np.int32)
-    index = {b"": 0}
-    at = 0
-    there = np.flatnonzero(n_runs)
-    found = []
-    for following in (np.cumsum(n_runs[there]) * size).tolist():
-        found.append(index.setdefault(raw[at:following], len(index)))
-        at = following
-    codes[there] = found
-    runs = (np.frombuffer(key, np.int64).reshape(-1, 2).tolist() for key in index)
-    return codes, [name([(begin, n) for begin, n in some]) if some else "" for some in runs]
 
 
 def _at(texts: Texts, rows: Numbers) -> Texts:

@@ -119,6 +119,16 @@ def test_the_trace_is_that_of_the_core(form: str, jobs: Jobs, n_nodes: int, rand
 
 
 @FORMS
+@given(LOGS, st.integers(2, 4), st.integers(2, 5), st.randoms(use_true_random=False), st.integers(1, 200))
+def test_the_trace_on_shared_nodes_is_that_of_the_core(
+    form: str, jobs: Jobs, n_nodes: int, n_cpus: int, random: Any, rows: int
+) -> None:
+    workload = numbered(jobs, random)
+    workload.ints["tasks"] = np.minimum(workload.ints["tasks"] * random.choice([1, 2]), n_nodes * n_cpus)
+    compare(form, workload, make_cluster(n_nodes, n_cpus), Easy, rows)
+
+
+@FORMS
 @given(LATER_LOGS, st.integers(5, 8), PARAMETERS, st.randoms(use_true_random=False), st.integers(1, 200))
 def test_the_trace_of_backfill_is_that_of_the_core(
     form: str, jobs: Jobs, n_nodes: int, parameters: list[str], random: Any, rows: int
@@ -169,7 +179,8 @@ def numbered(jobs: Jobs, random: Any) -> Workload:
 
 def compare(form: str, workload: Workload, cluster: ClusterSpec, policy: type[Policy], rows: int) -> None:
     linear = cluster.option("SelectType") == "select/linear"
-    assert counted.can_be_counted(workload, len(cluster.nodes), linear=linear)
+    units = len(cluster.nodes) if linear else sum(node.cpus for node in cluster.nodes)
+    assert counted.can_be_counted(workload, units, linear=linear)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted, "load", lambda name: kernel(name, form))
         assert by_counting(workload, cluster, policy(), rows) == by_the_core(workload, cluster, policy())
@@ -201,16 +212,17 @@ def log(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("policy", ["easy", pytest.param("backfill", marks=NEEDS_EXTENSIONS)])
+@pytest.mark.parametrize("cpus", [1, 2])
 def test_files_and_summary_are_the_same(
-    policy: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cpus: int, policy: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
     usual = counting.is_counted
     monkeypatch.setattr(replay, "is_counted", lambda prepared: asked.append(usual(prepared)) or asked[-1])
-    slurmsim.run(log, out=tmp_path / "a", policy=policy, report=False)
+    slurmsim.run(log, out=tmp_path / "a", policy=policy, cpus_per_node=cpus, report=False)
     monkeypatch.setattr(replay, "is_counted", lambda _: False)
-    slurmsim.run(log, out=tmp_path / "b", policy=policy, report=False)
-    assert asked == [True]
+    slurmsim.run(log, out=tmp_path / "b", policy=policy, cpus_per_node=cpus, report=False)
+    assert asked == [policy == "easy" or cpus == 1]
     for name in ("jobs", "events", "usage", "requeued", "inputs"):
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes(), name
     a, b = (json.loads((tmp_path / folder / "summary.json").read_text()) for folder in "ab")
@@ -240,7 +252,7 @@ def test_an_interrupted_run_has_the_trace_up_to_there(
 @pytest.mark.parametrize(
     "options",
     [
-        {"policy": "fcfs"}, {"policy": "easy:order=shortest"}, {"policy": "easy:ties=event"}, {"cpus_per_node": 2},
+        {"policy": "fcfs"}, {"policy": "easy:order=shortest"}, {"policy": "easy:ties=event"},
         {"policy": "backfill:every_cycle=1"}, {"policy": "builtin"},
         {"until": "100"}, {"set": {"SchedulerParameters": "bf_interval=30"}}, {"release": "25.05"},
         {"mtbf": 1000, "mttr": 100}, {"policy": "conservative"},
