@@ -164,6 +164,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     "pty_of_input": Change("23.02", "srun", "`--pty` needs a terminal at its input; it was its output.", OTHERWISE),
     "output_folders_made": Change("23.02", "sbatch, srun", "Folders of output files are made.", OTHERWISE),
+    "reservations_preempt": Change(
+        "24.11", _SUBMITTING, "`--signal=R:…` is refused where PreemptMode is OFF.", REFUSED
+    ),
     "tasks_fit_threads": Change(
         "23.02", _SUBMITTING, "More `--ntasks-per-core` than `--threads-per-core` are refused.", REFUSED
     ),
@@ -520,6 +523,12 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "24.11",
         "scontrol",
         "`show job` has NumNodes of a requeued job as a range, `2-2`, until `reconfigure`; it was the last run's.",
+    ),
+    "long_jobs_tried": Change(
+        "24.11", "scontrol", "`show job` has one number as NumNodes of a job that is too long for its partition."
+    ),
+    "batch_host_when_launched": Change(
+        "26.05", "scontrol, squeue", "The BatchHost of a job is told once its nodes have booted."
     ),
     "tasks_limit_nodes": Change(
         "26.05", "scontrol", "`show job` has the tasks of `-n` as the most of NumNodes, where `-N` says nothing."

@@ -100,6 +100,7 @@ def _add_up(subparsers: Any) -> None:
     power.add_argument("--full-w", metavar="W", help="the most a processor draws (60)")
     power.add_argument("--idle-w", metavar="W", help="what a node without a job draws (0)")
     power.add_argument("--limit", metavar="HOW", help="time limits of jobs with an application: scale (default), keep")
+    up.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (60)")
     clock = up.add_mutually_exclusive_group()
     clock.add_argument("--clock", choices=("real",), help="the machine's time (default)")
     clock.add_argument("--rate", type=float, metavar="R", help="cluster seconds a real second")
@@ -217,7 +218,7 @@ def _given(args: argparse.Namespace) -> list[str]:
     """Return the options of `up` that say what the cluster is."""
     names = ("conf", "nodes", "cpus_per_node", "gpus_per_node", "accounting", "no_accounting", "user", "operator",
              "policy", "streams", "slurm_version", "flavour", "clock", "rate", "frozen", "fast", "start", "jobs",
-             "allow_code", *OPTIONS)  # fmt: skip
+             "allow_code", "boot_time", *OPTIONS)  # fmt: skip
     return [f"--{name.replace('_', '-')}" for name in names if getattr(args, name) not in (None, False, [])]
 
 
@@ -254,6 +255,7 @@ def _settings(args: argparse.Namespace) -> Settings:
         release=args.slurm_version or of_new(os.environ), storage=not args.no_accounting,
         operators=tuple(name for item in args.operator for name in item.split(",")), streams=args.streams,
         power=power, flavour=args.flavour or "upstream", policy=_policy(args.policy), allow_code=args.allow_code,
+        **({} if args.boot_time is None else {"boot_time": args.boot_time}),
     )  # fmt: skip
 
 

@@ -427,7 +427,7 @@ def cluster(
     flavour: str = "upstream",
     streams: str | os.PathLike[str] | None = None, power: Mapping[str, str | float] | None = None,
     folder: str | os.PathLike[str] | None = None, policy: str | type[Policy] | Policy | None = None,
-    allow_code: bool = False,
+    allow_code: bool = False, boot_time: int = 60,
 ) -> Cluster:  # fmt: skip
     """Return a live cluster for ``with``: sbatch, squeue and their family on PATH until its end.
 
@@ -466,6 +466,8 @@ def cluster(
         known to this process only: who goes on with `folder` gives it again.
     allow_code
         Whether programs that the conf names run: Prolog, Epilog, TaskProlog, TaskEpilog.
+    boot_time
+        Seconds a node takes to boot, after a reboot or from being powered down.
 
     Raises
     ------
@@ -483,7 +485,7 @@ def cluster(
         release=slurm_version or of_new(os.environ), flavour=flavour,
         operators=tuple(operators), streams=None if streams is None else os.fspath(streams),
         power={name: str(value) for name, value in (power or {}).items()},
-        allow_code=allow_code,
+        allow_code=allow_code, boot_time=boot_time,
     )  # fmt: skip
     named, chosen = ("", None) if policy is None else _chosen(policy)
     return Cluster(replace(settings, policy=named), None if folder is None else Path(folder), policy=chosen)

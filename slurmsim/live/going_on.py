@@ -46,9 +46,10 @@ _OPTIONS: Mapping[str, _Option] = {
     "--start": _Option("start", ("start",)),
     "--jobs": _Option("jobs", ("jobs",)),
     "--allow-code": _Option("allow_code", ("programs",)),
+    "--boot-time": _Option("boot_time", ("boot_s",)),
 }
 
-_BEFORE = {"flavour": "debian", "programs": False}  # what headers meant that say nothing
+_BEFORE = {"flavour": "debian", "programs": False, "boot_s": 60}  # what headers meant that say nothing
 
 
 def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> None:

@@ -18,6 +18,7 @@ from slurmsim.slurmctld.history.header import BUDGET, CONF, JOURNAL, STREAMS, ne
 
 MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533
+MOST_BOOT_S = 7 * 86_400
 MIB_PER_CPU = 2048
 NEW_DATABASE = ""  # stands for a path of accounting data: there are none, and yet a database
 # read along with a slurm.conf
@@ -72,6 +73,8 @@ class Settings:
         Users who may cancel, hold, requeue and update the jobs of all users, and make reservations.
     allow_code
         Whether programs that slurm.conf names run: Prolog, Epilog, TaskProlog, TaskEpilog.
+    boot_time
+        Seconds a node takes to boot, after a reboot or from being powered down.
     streams
         Path of streams of jobs in TOML: simulated users who submit by themselves.
     power
@@ -108,11 +111,13 @@ class Settings:
     power: Mapping[str, str] = field(default_factory=dict)
     policy: str = ""
     allow_code: bool = False
+    boot_time: int = 60
 
     def __post_init__(self) -> None:
         _within("--nodes", self.nodes, 1, MOST_NODES)
         _within("--cpus-per-node", self.cpus_per_node, 1, MOST_CPUS)
         _within("--gpus-per-node", self.gpus_per_node, 0, 1024)
+        _within("--boot-time", self.boot_time, 0, MOST_BOOT_S)
         if self.mode not in MODES:
             raise ConfigError(f"{self.mode!r} is no clock", field="mode", expected=", ".join(MODES))
         if not 0 < self.rate < 1e9:
@@ -212,7 +217,7 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         start=start, mode=mode, rate=settings.rate, conf=CONF, users=settings.users,
         release=settings.release, jobs=jobs, accounting=accounting, storage="" if settings.storage else "none",
         operators=settings.operators, streams=STREAMS if settings.streams is not None else "",
-        power=power, flavour=settings.flavour, programs=settings.allow_code,
+        power=power, flavour=settings.flavour, programs=settings.allow_code, boot_s=settings.boot_time,
     )  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def _settings(session: Session, changes: Changes, folder: Path) -> Settings:
             release=changes.release or str(made["release"]), storage=made["storage"] != "none",
             operators=tuple(made["operators"]), streams=named(made["streams"]) if made["streams"] else None,
             power={name: str(value) for name, value in made["power"].items()},
-            flavour=str(made.get("flavour", "debian")),
+            flavour=str(made.get("flavour", "debian")), boot_time=int(made.get("boot_s", 60)),
         )  # fmt: skip
     except (KeyError, TypeError, AttributeError) as error:
         raise ConfigError(f"the recording does not say what its cluster was made of: {error}") from None

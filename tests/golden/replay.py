@@ -81,6 +81,12 @@ class Group:
         return self.passed >= 0.95 * len(self.outcomes)
 
 
+def boot_time(program: Path) -> list[str]:
+    """Return the option that makes nodes boot as long as the recorded ResumeProgram lets them."""
+    found = re.search(r"^ *sleep (\d+)$", program.read_text("utf-8"), re.MULTILINE) if program.is_file() else None
+    return ["--boot-time", found[1]] if found else []
+
+
 class Session:
     """One live cluster and the users' homes."""
 
@@ -108,6 +114,7 @@ class Session:
         sacctmgr = conf.parent / "sacctmgr.txt"
         if sacctmgr.is_file():
             command += ["--accounting", str(sacctmgr)]
+        command += boot_time(conf.parent / "resume.sh")
         environment = {**os.environ, "TZ": "UTC", "XDG_STATE_HOME": str(self.top / "state")}
         done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
         if done.returncode:

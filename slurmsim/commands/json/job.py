@@ -85,6 +85,14 @@ def _most_nodes(held: list[list[Any]] | None, most: int) -> Number:
     return at_least_zero(most if held is None else 0)
 
 
+_NO_VAL = 0xFFFFFFFE
+
+
+def _known(priority: int) -> Number:
+    """Return a priority; a job that ended before it got one has none."""
+    return number(None if priority == _NO_VAL else priority)
+
+
 def _shared_or_exclusive(word: str | None, exclusive: str) -> list[str]:
     """Return the job's own wish: what it would share its nodes with."""
     return ["none"] if exclusive == "NODE" else _shared(word, exclusive)
@@ -208,7 +216,7 @@ _OWN = (
     F("minimum_cpus_per_node", at_least_zero, "pn_min_cpus"),
     F("minimum_tmp_disk_per_node", at_least_zero, "pn_min_tmp_disk"), F("power", always({"flags": []}), last=44),
     F("preempt_time", at_least_zero), F("preemptable_time", at_least_zero), F("pre_sus_time", at_least_zero),
-    F("hold", _hold, "priority"), F("priority", number), F("priority_by_partition", _priorities, first=42),
+    F("hold", _hold, "priority"), F("priority", _known), F("priority_by_partition", _priorities, first=42),
     F("profile", _profile), F("qos", text), F("reboot", truth), F("required_nodes", text, "req_nodes"),
     F("minimum_switches", count, "req_switch", last=41), F("required_switches", count, "req_switch", first=42),
     F("requeue", truth), F("resize_time", at_least_zero),

@@ -36,6 +36,7 @@ _TOO_WIDE = {
 }
 _LIST_RAISES_COUNT = {"22.05": True, "24.11": False}
 """Whether a node list asks for as many nodes even beside ``--nodes``."""
+_BAD_NAMES = {"22.05": "memory allocation failure", "24.05": "Invalid node list specified"}
 _COPIED = (*(row.name for row in REQUEST if not row.ruled), *(row.name for row in CARRIED if row.option))
 _GPU_SCOPES = (
     ("tres_per_job", "gpus"),
@@ -149,8 +150,17 @@ class Builder:
             self._good = False
         if not self._good:
             raise Stop(self.error_code)
+        if chosen.get("resv_ports") is not None and self._needs_stepmgr():
+            say.error("Slurmstepd step management must be enabled to use --resv-ports for job allocations")
+            raise Stop(self.error_code)
         sizes = self.sizes
         chosen.values.update(min_nodes=sizes.min_nodes, max_nodes=sizes.max_nodes, num_tasks=sizes.tasks)
+
+    def _needs_stepmgr(self) -> bool:
+        """Return True if ports of a job are asked for, which a step manager gives out, and there is none."""
+        if self.chosen.context.command == "srun" or self.chosen.get("stepmgr"):
+            return False
+        return "enable_stepmgr" not in (self.configured("SlurmctldParameters") or "").lower()
 
     def _obey_hint(self) -> None:
         try:
@@ -216,7 +226,7 @@ class Builder:
         try:
             self.names = list(dict.fromkeys(typed_hosts(text, self.say.error, self.release)))
         except (BadRange, TextAfterBrackets):
-            self.say.error("memory allocation failure")
+            self.say.error(row(_BAD_NAMES, self.release))
             raise Stop(self.error_code) from None
         except HostlistError:
             return  # the controller refuses it in its own words

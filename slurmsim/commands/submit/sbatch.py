@@ -170,7 +170,7 @@ class _Call:
         if found.old_word:
             self.say.error(batch_script.CHANGE_WORD)
         if found.packjob and not component:
-            self.say.info(batch_script.PACKJOB)
+            self.say.info(row(batch_script.PACKJOB, self.context.release))
         rest = self._guarded(lambda: chosen.parse(found.words))
         if rest:
             self.say.error(f"Invalid directive found in batch script: {rest[0]}")

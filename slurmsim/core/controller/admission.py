@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from slurmsim.core.accounting.partition_access import NOT_IN_GROUP, PartitionAccess
 from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY, NOT_AVAILABLE, CompiledRequest
 from slurmsim.core.queue.top_priority import is_top
-from slurmsim.core.records.job import AS_ASKED, Job
+from slurmsim.core.records.job import AS_ASKED, NO_PRIORITY, Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import Refused, Submit
 from slurmsim.core.records.partition import Partition
@@ -72,6 +72,8 @@ class Admission:
             self.state.set_reason(job, Reason.HELD_USER)
             job.foremost = AS_ASKED  # no pass looks for nodes
         else:
+            if not had and self._eligibility.ends_at_once(job):
+                had = NO_PRIORITY  # it ends before it would get one
             job.priority = had or min(self._plugin.submit(job, self.state.now))
             self._queue(job)
         if not self.state.event_driven:

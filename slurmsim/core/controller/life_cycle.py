@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.allocation import Allocation
-from slurmsim.core.records.job import Job
+from slurmsim.core.records.job import NO_PRIORITY, Job
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.records.messages import Cancel, Finished, JobEnded, Kill, Launch, Requeued
 from slurmsim.core.state.interfaces import RunWay
@@ -185,7 +185,7 @@ class LifeCycle(RunWay):
         if was_running:
             seconds = self._give_back(job, state, over=True)
         else:
-            if job.priority and not job.queued:
+            if job.priority not in (0, NO_PRIORITY) and not job.queued:
                 job.priority = min(self._waiting.priorities(job))
             self._waiting.withdraw(job)
             self.state.usage.pending(job, -1)
@@ -257,7 +257,8 @@ class LifeCycle(RunWay):
         if job.state == JobState.PENDING:
             job.start_time = None
         else:
-            job.exit_code = "0:15"
+            if self.power is None or not self.power.waits(job):  # else nothing of it runs yet
+                job.exit_code = "0:15"
             self.state.actions.append(Kill(job))
         held = job.state != JobState.PENDING and is_held(job.reason)
         self.finish(job, JobState.CANCELLED, job.reason if held else Reason.NONE)

@@ -201,6 +201,13 @@ class Eligibility:
 
     # -- the decision ---------------------------------------------------------------------------------------------
 
+    def ends_at_once(self, job: Job) -> bool:
+        """Return True if a new job is cancelled for a dependency that is never met."""
+        return job.id in self._terms and self._killed(job) and self._judge(job) is Outcome.FAILED
+
+    def _killed(self, job: Job) -> bool:
+        return self.kill_invalid if job.sub.kill_invalid is None else job.sub.kill_invalid
+
     def consider(self, job: Job) -> None:
         """Queue `job` if nothing keeps it out; otherwise show why and arrange to be asked again."""
         state = self.state
@@ -213,7 +220,7 @@ class Eligibility:
                     job.begin = None  # it passed while the job waited for others; one to come is left as it is
                 self._never.add(job.id)
                 state.set_reason(job, Reason.DEPENDENCY_NEVER)
-                if self.kill_invalid if job.sub.kill_invalid is None else job.sub.kill_invalid:
+                if self._killed(job):
                     self._runs.finish(job, JobState.CANCELLED, Reason.DEPENDENCY_NEVER)
                 return
             if outcome is Outcome.WAITING:

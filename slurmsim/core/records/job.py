@@ -25,6 +25,7 @@ OVERRUN_S: Final = (0, 60, 300, 900, 1800, 3600, 7200, 18000, 36000, 72000, 1800
 UNSPLIT: Final = 2**32  # added to the index of a task that still is in the record of its array
 
 
+NO_PRIORITY: Final = 2**32 - 2  # NO_VAL: of a job that ended before it got one
 AS_ASKED: Final = -1  # `Job.foremost` where its submission found nodes in none of its partitions
 
 

@@ -142,7 +142,7 @@ def _suspended(cluster: LiveCluster, core: Job, over: bool) -> int:
 def _limit(core: Job, started: bool) -> int | None:
     if not started and not core.limit_fixed:
         return -1
-    return None if core.time_limit_s >= ONE_YEAR_S else int(core.time_limit_s // 60)
+    return None if core.time_limit_s == ONE_YEAR_S else int(core.time_limit_s // 60)
 
 
 def _billed(cluster: LiveCluster, core: Job, counts: dict[str, int]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
-from slurmsim.sim.network import Behaviour
+from slurmsim.sim.network import BOOT_S, Behaviour, Durations
 from slurmsim.slurmctld.base.association_database import Database, engine_database
 from slurmsim.slurmctld.base.forgetting import Forgetting
 from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -81,6 +81,8 @@ class Engine(LiveCluster):
         Batch jobs really run, unless they say how long they are to be simulated.
     run_time
         Seconds a simulated job runs, from its request; -1 when something else ends it.
+    boot_s
+        Seconds a node takes to boot.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Engine(LiveCluster):
         run_time: Callable[[Mapping[str, Any]], Behaviour],
         release: str = "22.05",
         runs_jobs: bool = False,
+        boot_s: int = BOOT_S,
     ) -> None:
         database = database or engine_database(cluster, None, owner, start_time)
         lives: dict[int, LiveJob] = {}
@@ -103,7 +106,7 @@ class Engine(LiveCluster):
         network = LiveNetwork(
             self._moved, self._killed, self._ran, self._resized, cluster, policy, start_time,
             boots=self.power_programs, forgetting=self.forgetting, turned=self._after_turn,
-            accounting=database.accounting() if database.exists else None,
+            accounting=database.accounting() if database.exists else None, durations=Durations(boot_s),
         )  # fmt: skip
         super().__init__(
             cluster, people, owner, database, network, lives, run_time=run_time, release=release, runs_jobs=runs_jobs

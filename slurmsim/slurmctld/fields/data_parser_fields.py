@@ -10,10 +10,18 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.core.placement.cluster_state import allocation_unit
 from slurmsim.core.placement.gres import gpu_cpus
 from slurmsim.core.queue.priority import Basic, Multifactor
+from slurmsim.core.records.job import NO_PRIORITY
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.step import NAMES
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
-from slurmsim.slurmctld.fields.job_details import allocated_at_once, lost_run, node_count
+from slurmsim.slurmctld.fields.job_details import (
+    allocated_at_once,
+    lost_run,
+    never_launched,
+    node_count,
+    read_anew,
+    tasks_unknown,
+)
 from slurmsim.slurmctld.fields.node_fields import spec
 from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.states import JobState
@@ -50,7 +58,7 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
         "JOB_WAS_RUNNING": core.state in _RAN,
         "EXACT_MEMORY_REQUESTED": asked.get("pn_min_memory") is not None,
         **{flag: flag in default for flag in _DEFAULTS.values()},
-        "DEPENDENT": pending and (bool(asked.get("dependency")) or core.sub.hold),
+        "DEPENDENT": (pending or core.priority == NO_PRIORITY) and (bool(asked.get("dependency")) or core.sub.hold),
         "PARTITION_ASSIGNED": "USING_DEFAULT_PARTITION" in default,
         "BACKFILL_ATTEMPTED": backfilled,
         "SCHEDULING_ATTEMPTED": pending and backfilled,
@@ -63,16 +71,19 @@ def job_flags(row: Row, cluster: LiveCluster, scheduler: str, told: list[str]) -
 def _counted(row: Row, cluster: LiveCluster) -> bool:
     """Return True if slurmctld wrote down the TRES of a job for good with its last step (_internal_step_complete).
 
-    It ended by itself, and srun told what one of its steps had used; from 24.11 on, where there is a database, not in
-    the second the job began.
+    Without a database those are jobs with a script that ran. Else it ended by itself, and srun told what one of its
+    steps had used; from 24.11 on not in the second the job began.
     """
     core = row.core
-    if core.state not in (JobState.COMPLETED, JobState.FAILED) or core.start_time is None or core.end_time is None:
+    if core.start_time is None or core.end_time is None:
+        return False
+    if not cluster.database.exists:  # the step of the script is over after its job
+        return bool(row.job.asked.get("script")) and not never_launched(core)
+    if core.state not in (JobState.COMPLETED, JobState.FAILED):
         return False
     if not any(step.number not in NAMES for live in row.tasks or (row.job,) for step in live.steps):
         return False
-    at_once = core.end_time == core.start_time
-    return not (at_once and cluster.database.exists and since(cluster.release, "data_parsers"))
+    return core.end_time != core.start_time or not since(cluster.release, "data_parsers")
 
 
 def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
@@ -139,9 +150,14 @@ def _by_partition(row: Row, cluster: LiveCluster) -> list[list[Any]]:
     return [[name, int(core.priority)] for name in names]
 
 
-def _tasks(row: Row, cluster: LiveCluster) -> int:
-    """Its tasks: those it asks for, or --ntasks-per-node on each of its nodes."""
+def _tasks(row: Row, cluster: LiveCluster) -> int | None:
+    """Its tasks: those it asks for, or --ntasks-per-node on each of its nodes; None where they are not known any more.
+
+    What slurmctld reads anew when it is reconfigured has none.
+    """
     request, core = row.core.sub.request, row.core
+    if tasks_unknown(row, cluster):
+        return 0 if read_anew(row) else None
     if request.n_tasks:
         return int(request.n_tasks)
     nodes = int(core.n_nodes) if core.start_time is not None else node_count(row, cluster)

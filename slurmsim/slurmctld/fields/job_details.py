@@ -117,6 +117,11 @@ def _nodes_for_tasks(row: Row, cluster: LiveCluster) -> int:
     return -(-tasks // most_cpus)
 
 
+def read_anew(row: Row) -> bool:
+    """Return True if slurmctld has read a job from its state since its last run."""
+    return bool(row.job.asked.get("read_again") == row.core.restarts)
+
+
 def count_alone(row: Row, cluster: LiveCluster) -> bool:
     """Return True if only the number of a waiting job's nodes is told, and not the most it may have (total_nodes).
 
@@ -126,7 +131,7 @@ def count_alone(row: Row, cluster: LiveCluster) -> bool:
     core = row.core
     if core.restarts and not since(cluster.release, "nodes_of_last_run_forgotten"):
         return True
-    return bool(row.job.asked.get("read_again") == core.restarts)
+    return read_anew(row) and not untried(row, cluster)
 
 
 def most_nodes(row: Row, cluster: LiveCluster) -> int:
@@ -169,7 +174,7 @@ _WALLS = (
 
 
 _NEVER_FIT = (
-    Reason.BAD_CONSTRAINTS, Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT, Reason.PARTITION_TIME_LIMIT,
+    Reason.BAD_CONSTRAINTS, Reason.PARTITION_CONFIG, Reason.PARTITION_NODE_LIMIT,
 )  # fmt: skip
 
 
@@ -189,7 +194,9 @@ def untried(row: Row, cluster: LiveCluster) -> bool:
         p.index in core.bars and core.bars[p.index].text for p in core.partitions
     )  # fmt: skip
     never = held or shut_out or early or came_barred or "Jobs" in core.reason or core.reason in _WALLS
-    never = never or core.reason in _NEVER_FIT or _over_max_time(core)
+    never = never or core.reason in _NEVER_FIT
+    if not since(cluster.release, "long_jobs_tried"):
+        never = never or core.reason == Reason.PARTITION_TIME_LIMIT or _over_max_time(core)
     return never or (core.likely_nodes == FORGOTTEN and not core.restarts)
 
 
@@ -324,6 +331,11 @@ def lost_run(row: Row, cluster: LiveCluster) -> JobRecord | None:
         return None
     record = next((run for run in reversed(cluster.storage.runs(row)) if run.restarts == restarts - 1), None)
     return record if record is not None and lost_script(record.steps) is not None else None
+
+
+def never_launched(core: Job) -> bool:
+    """Return True if a job was cancelled while its nodes still booted: no process of it was told to go."""
+    return core.state == JobState.CANCELLED and core.exit_code == "0:0"
 
 
 def allocated_at_once(r: Row) -> bool:

@@ -35,8 +35,10 @@ from slurmsim.slurmctld.fields.job_details import (
     allocated_at_once,
     count_alone,
     lost_run,
+    never_launched,
     never_ran,
     node_count,
+    read_anew,
     says_requeue,
     tasks_unknown,
 )
@@ -187,9 +189,9 @@ def _end(row: Row, cluster: LiveCluster) -> int:
     if core.end_time is not None:
         return int(core.end_time)
     if core.state in _RAN:
-        return int(core.start_time or 0) + ONE_YEAR_S if core.time_limit_s >= ONE_YEAR_S else int(core.end_limit or 0)
+        return int(core.start_time or 0) + ONE_YEAR_S if core.time_limit_s == ONE_YEAR_S else int(core.end_limit or 0)
     start = _start(row, cluster)
-    return start + int(core.time_limit_s) if start and core.time_limit_s < ONE_YEAR_S else 0
+    return start + int(core.time_limit_s) if start and core.time_limit_s != ONE_YEAR_S else 0
 
 
 def _limit(row: Row, cluster: LiveCluster) -> int | None:
@@ -198,7 +200,7 @@ def _limit(row: Row, cluster: LiveCluster) -> int | None:
     if not core.limit_fixed and core.state == JobState.PENDING:
         maximum = core.partition.spec.max_time_s
         return None if maximum is None else int(maximum // 60)
-    return None if core.time_limit_s >= ONE_YEAR_S else int(core.time_limit_s // 60)
+    return None if core.time_limit_s == ONE_YEAR_S else int(core.time_limit_s // 60)
 
 
 def _reason(row: Row, cluster: LiveCluster) -> str:
@@ -338,8 +340,13 @@ def last_planned(tasks: Iterable[Job]) -> Bitmap:
 
 
 def _batch_host(row: Row, cluster: LiveCluster) -> str | None:
-    alloc = row.core.alloc
-    return None if alloc is None else str(cluster.controller.state.table.names[int(alloc.indices()[0])])
+    alloc, power = row.core.alloc, cluster.controller.power
+    if alloc is None:
+        return None
+    waits = never_launched(row.core) or (power is not None and power.waits(row.core))
+    if waits and since(cluster.release, "batch_host_when_launched"):
+        return None
+    return str(cluster.controller.state.table.names[int(alloc.indices()[0])])
 
 
 def _tres_asked(row: Row, cluster: LiveCluster) -> str:
@@ -396,7 +403,7 @@ def _billable(row: Row, cluster: LiveCluster) -> float | None:
     if row.core.alloc is not None:
         return billed(row.job, cluster)
     if not row.core.restarts:
-        return 0 if row.core.start_time is None and row.core.end_time and count_alone(row, cluster) else None
+        return 0 if row.core.start_time is None and row.core.end_time and read_anew(row) else None
     runs = [run.tres_alloc.get("billing") for run in cluster.storage.runs(row)]
     return next((value for value in reversed(runs) if value is not None), None)
 

@@ -16,7 +16,7 @@ def new_header(
     *, start: int, mode: str, rate: float, conf: str = "", nodes: int = 4, cpus: int = 8, owner: int | None = None,
     users: Mapping[str, str] | None = None, release: str = "22.05", jobs: str = "simulate",
     accounting: Sequence[str] = (), storage: str = "", operators: Sequence[str] = (), streams: str = "",
-    power: Mapping[str, str] | None = None, flavour: str = "debian", programs: bool = False,
+    power: Mapping[str, str] | None = None, flavour: str = "debian", programs: bool = False, boot_s: int = 60,
 ) -> dict[str, Any]:  # fmt: skip
     """Return the header of a new cluster: what it is made of.
 
@@ -26,12 +26,12 @@ def new_header(
     `flavour` is the build that ``--version`` names (`slurmsim.releases.FLAVOURS`).
     `power` has options of power (`slurmsim.sim.power_options`) by name. `completing` says that jobs keep their nodes
     until their processes are gone: folders older than 0.6.0 go on without. `programs` says that those slurm.conf names
-    run, as Prolog.
+    run, as Prolog. `boot_s` is how many seconds a node takes to boot.
     """
     return {
         "start": start, "mode": mode, "rate": rate, "conf": conf, "nodes": nodes, "cpus": cpus,
         "owner": os.getuid() if owner is None else owner, "users": dict(users or {}), "release": release, "jobs": jobs,
         "accounting": list(accounting), "storage": storage, "operators": list(operators),
         "streams": streams, "power": dict(power or {}), "completing": True, "flavour": flavour,
-        "programs": programs,
+        "programs": programs, "boot_s": boot_s,
     }  # fmt: skip

@@ -15,6 +15,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.model.power import PowerSpec
 from slurmsim.numerals import is_number
 from slurmsim.policy import Policy, configured_policy
+from slurmsim.sim.network import BOOT_S
 from slurmsim.sim.power_options import option, read_budget, read_power, read_series
 from slurmsim.sim.sources import load_streams
 from slurmsim.slurmctld.base.association_database import engine_database
@@ -37,6 +38,7 @@ def make_engine(header: Mapping[str, Any], folder: Path, configuration: Configur
     engine = Engine(
         cluster, policy, int(header["start"]), People(header["users"]), int(header["owner"]), database=database,
         run_time=behaviour, release=str(header["release"]), runs_jobs=header["jobs"] == "run",
+        boot_s=int(header.get("boot_s", BOOT_S)),
     )  # fmt: skip
     engine.flavour = str(header.get("flavour") or "debian")  # all were before there was a choice
     engine.dies_slowly = bool(header.get("completing"))

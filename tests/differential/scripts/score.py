@@ -39,6 +39,7 @@ _SPOOL_FOLDER = re.compile(r"(?<![\w/])(/var/spool/slurmd|/tmp/scripts-\w+/owner
 _DATE = re.compile(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} +\d+ \d\d:\d\d:\d\d (AM |PM )?(UTC )?\d{4}")
 _TIMED = re.compile(r"^(real|user|sys)(\s+)(\d+m)?\d+[.,]\d+s?$", re.MULTILINE)
 _WORDING = (("integer expression expected", "integer expected"),)
+_ALONE = re.compile(r"^1\d{5}$|(?<=Job )1\d{5}(?= to start)", re.MULTILINE)  # of --parsable and --test-only
 _PID = re.compile(r"(slurm_script: line \d+: (?:kill: \(| *))\d+")
 
 
@@ -72,9 +73,11 @@ def normal(text: str, job: str | None) -> str:
     text = _TIMED.sub(r"\1 *", _DATE.sub("DATE", text))
     for before, since in _WORDING:
         text = text.replace(before, since)
-    if job is not None:
+    if job is None:
+        text = _ALONE.sub("JOB", text)
+    else:
         first = int(job)
-        text = re.sub(r"(?<!\d)(?<!Priority=)1\d{5}(?!\d)", lambda n: f"J+{int(n[0]) - first}"
+        text = re.sub(r"(?<!\d)(?<!Priority=)1\d{5}(?![\dM])", lambda n: f"J+{int(n[0]) - first}"
                       if -9 < int(n[0]) - first < 900 else n[0], text)  # fmt: skip
     return text
 

@@ -273,3 +273,28 @@ def test_gpus_bring_cpus_beside_tasks_of_nodes(per_gpu: Scripts, options: str, c
     assert (shown["JobState"], shown["NumCPUs"]) == ("RUNNING", cpus)
     per_gpu.text(f"scancel {job_id}")
     per_gpu.now += 60
+
+
+def test_a_limit_of_more_than_a_year_is_told(cluster: Scripts) -> None:
+    assert held(cluster, "--time=10000:00:00")["TimeLimit"] == "416-16:00:00"
+    assert held(cluster, "--time=UNLIMITED")["TimeLimit"] == "UNLIMITED"
+
+
+def test_what_is_refused_since_a_release(cluster: Scripts) -> None:
+    at = RECORDED_RELEASES.index(cluster.release)
+    asked = ("--signal=R:TERM@60", "--resv-ports=2", "--nodelist=c[g02]")
+    said = [cluster.run(f"sbatch {options} --wrap true", "alice")[2] for options in asked]
+    assert bool(said[0]) == bool(at)
+    if at:
+        assert said[0].endswith("failed: Preemption is required but is disabled on this system\n")
+        assert "Slurmstepd step management must be enabled to use --resv-ports for job allocations" in said[1]
+    assert ("memory allocation failure", "Invalid node list specified")[bool(at)] in said[2]
+
+
+def test_a_packjob_line_is_warned_of(cluster: Scripts) -> None:
+    script = cluster.folder / "pack.sh"
+    script.write_text("#!/bin/sh\n#SBATCH -H -n1\n#SBATCH packjob\n#SBATCH -n1\nsleep 9\n")
+    said = cluster.run(f"sbatch {script}", "alice")[2]
+    now = 'warning: The "packjob" component separator is deprecated. Please use "hetjob" instead.\n'
+    before = 'Warning: the "packjob" component separator is being deprecated. Please, use "hetjob" instead.\n'
+    assert said == f"sbatch: {before if cluster.release == '22.05' else now}"

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 MAX_SCRIPT_BYTES = 4 << 20  # the controller's default limit; a longer script is refused by it
 TOO_LONG = "Pathname of a file, directory or other parameter too long"
 CHANGE_WORD = "Change from #SLURM to #SBATCH in your script and verify the options are valid in sbatch"
-PACKJOB = 'Warning: the "packjob" component separator is being deprecated. Please, use "hetjob" instead.'
+PACKJOB = {
+    "22.05": 'Warning: the "packjob" component separator is being deprecated. Please, use "hetjob" instead.',
+    "23.02": 'warning: The "packjob" component separator is deprecated. Please use "hetjob" instead.',
+}
 NOT_A_SCRIPT = (
     "This does not look like a batch script.  The first",
     "line must start with #! followed by the path to an interpreter.",

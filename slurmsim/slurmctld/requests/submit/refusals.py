@@ -38,6 +38,7 @@ BAD_NODE_COUNT = "Node count specification invalid"
 BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit)"
 BAD_FEATURE = "Invalid feature specification"
 NOT_SUPPORTED = "Requested operation not supported on this system"
+PREEMPTION_REQUIRED = "Preemption is required but is disabled on this system"
 BAD_NICE = "Invalid --nice value"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 DENIED = "Access/permission denied"
@@ -71,6 +72,8 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
     if not get("allocate"):
         check_gres(cluster, asked)  # sbatch looks at them before it asks
     _check_shared(asked)
+    if "R" in str(get("warn_flags") or "") and not _preempts(cluster):
+        raise SubmitError(PREEMPTION_REQUIRED)
     nice = int(get("nice") or 0)
     if nice < 0 and not cluster.database.is_operator(person):
         raise SubmitError(BAD_NICE)
@@ -207,6 +210,11 @@ def _names_too_many(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
     if not asked.get("contiguous") or cluster.controller.state.rules.list_may_be_longer:
         return False
     return 0 < int(asked.get("max_nodes") or 0) < len(_named(cluster, asked))
+
+
+def _preempts(cluster: LiveCluster) -> bool:
+    """Return True if jobs may be preempted, or nothing is said of a job that its reservation would end."""
+    return not since(cluster.release, "reservations_preempt") or {*cluster.spec.option("PreemptMode")} != {"OFF"}
 
 
 def _expedites(cluster: LiveCluster) -> bool:
