@@ -730,6 +730,11 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "unlimited_stays": Change("23.11", "scontrol", "`TimeLimit+=` is refused where the limit is UNLIMITED.", REFUSED),
     "duplicate_partition": Change("24.11", "scontrol", "`create partition` says that there is one of that name."),
     "nodes_being_rebooted": Change("24.05", "scontrol", "`reboot` says that the nodes are already being rebooted."),
+    "power_actions": Change(
+        "26.05",
+        "scontrol",
+        "`reboot` and `power` take `action=NAME` of a PowerAction, and their words in other places.",
+    ),
     "invalid_power_action": Change(
         "26.05",
         "scontrol",

@@ -21,7 +21,7 @@ from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, r
 from slurmsim.config.option import LATEST, OLDEST, check_release, earlier, split_words
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
-from slurmsim.config.power_saving import check_power_saving
+from slurmsim.config.power_saving import check_power_saving, power_actions
 from slurmsim.config.ring_conf import read_rings
 from slurmsim.config.scalars import Setting, add_setting, check_weights, read_scalars
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
@@ -255,6 +255,7 @@ def _build(
         release=report.release,
         rings=network.rings,
         topologies=topologies,
+        power_actions=power_actions(conf),
     )
 
 

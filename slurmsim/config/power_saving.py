@@ -1,14 +1,15 @@
 """Checks of the power saving keys that need to know the nodes and partitions."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.nodes import NodeTable, expand_names, split_known
 from slurmsim.config.scalars import Setting
+from slurmsim.config.slurm_conf import ConfLine
 from slurmsim.hostlist import compress
 from slurmsim.model.partition import PartitionSpec
-from slurmsim.model.power_saving import EXCLUDED_STATES, excluded_nodes
+from slurmsim.model.power_saving import EXCLUDED_STATES, PowerAction, excluded_nodes
 
 
 def check_power_saving(
@@ -49,6 +50,19 @@ def check_power_saving(
     if lacking and saves:
         report.note(place("SuspendTime"), "SuspendTime", str(options["SuspendTime"]),
                     f"without effect without {' and '.join(lacking)}, as in real Slurm")  # fmt: skip
+
+
+def power_actions(conf: Iterable[ConfLine]) -> tuple[PowerAction, ...]:
+    """Return what the lines PowerAction say; one without a program or a place was reported, and is none."""
+    found = []
+    for line in conf:
+        if line.pairs[0].key.lower() != "poweraction":
+            continue
+        given = {pair.key.lower(): pair.value for pair in line.pairs}
+        words = tuple(given.get("program", "").split())
+        if words and given.get("location", "").lower() in ("slurmctld", "slurmd"):
+            found.append(PowerAction(line.pairs[0].value, words, given["location"].lower() == "slurmd"))
+    return tuple(found)
 
 
 def _warn_of_cloud_nodes(table: NodeTable, report: Report) -> None:

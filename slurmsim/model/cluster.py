@@ -8,6 +8,7 @@ from slurmsim.model.block import BlockTopologySpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.power import PowerSpec
+from slurmsim.model.power_saving import PowerAction
 from slurmsim.model.switch import SwitchSpec
 from slurmsim.model.topology import DEFAULT, RingSpec, TopologySpec
 
@@ -42,6 +43,8 @@ class ClusterSpec:
     topologies: tuple[TopologySpec, ...] = ()
     # slurmdbd.conf by canonical key, typed, with defaults; None where there is no such file
     database: Mapping[str, Any] | None = None
+
+    power_actions: tuple[PowerAction, ...] = ()  # lines PowerAction, in their order
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""

@@ -6,7 +6,7 @@ SuspendExcNodes may have counts; SuspendExcStates has words.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from slurmsim.model.partition import PartitionSpec
 
@@ -35,8 +35,20 @@ def excluded_nodes(text: str) -> list[tuple[str, int | None]]:
     return found
 
 
+def has_programs(option: Callable[[str], Any]) -> bool:
+    """Return True if there is what powers nodes down and up: `option` gives the value of a key of slurm.conf."""
+    return all(option(key) not in ("", "(null)") for key in ("SuspendProgram", "ResumeProgram"))
+
+
 def saves_power(option: Callable[[str], Any], partitions: Iterable[PartitionSpec]) -> bool:
-    """Return True if any node is ever powered down: `option` gives the value of a key of slurm.conf."""
-    programs = all(option(key) not in ("", "(null)") for key in ("SuspendProgram", "ResumeProgram"))
+    """Return True if any node is ever powered down for being idle."""
     times = [option("SuspendTime"), *(one.suspend_time_s for one in partitions)]
-    return programs and any(time is not None and time >= 0 for time in times)
+    return has_programs(option) and any(time is not None and time >= 0 for time in times)
+
+
+class PowerAction(NamedTuple):
+    """A line PowerAction of slurm.conf (26.05): a program with its first arguments, and where it runs."""
+
+    name: str
+    words: tuple[str, ...]
+    on_nodes: bool = False  # on each node, as slurmd does; else once, as slurmctld does

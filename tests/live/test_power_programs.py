@@ -220,3 +220,87 @@ def test_slurmd_stays_in_the_foreground_until_it_is_told(made: Made) -> None:
         assert process.poll() is None
         process.terminate()
         assert process.wait(20) == 0
+
+
+ACTIONS = """\
+PowerAction=up Program="{folder}/resume up" Location=slurmctld
+PowerAction=down Program={folder}/suspend Location=slurmd
+PowerAction=again Program={folder}/again Location=slurmctld
+PowerAction=nodes Program={folder}/nodes Location=slurmd
+RebootProgram={folder}/nodes
+"""
+ON_A_NODE = """\
+#!/bin/bash
+echo "$SLURM_NODE_NAME $*" >> {folder}/{name}.nodes
+"""
+
+
+@pytest.fixture
+def acting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[slurmsim.Cluster]:
+    """A cluster of 26.05 with actions, whose nodes are powered down by hand alone."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("resume", "suspend", "again", "nodes"):
+        (tmp_path / name).write_text(ON_A_NODE.format(folder=tmp_path, name=name))
+        (tmp_path / name).chmod(0o755)
+    conf = CONF.replace("SuspendTime=60", "SuspendTime=-1").replace(" State=CLOUD", "") + ACTIONS
+    (tmp_path / "slurm.conf").write_text(conf.format(folder=tmp_path))
+    with slurmsim.cluster(
+        conf=tmp_path / "slurm.conf", slurm_version="26.05", allow_code=True, frozen=True, jobs="run",
+        folder=tmp_path / "state",
+    ) as cluster:  # fmt: skip
+        yield cluster
+
+
+def noted(folder: Path, name: str, wanted: str) -> None:
+    """Wait until a program has noted these lines."""
+    file = folder / f"{name}.nodes"
+    wait_until(lambda: file.exists() and "|".join(sorted(file.read_text().splitlines())) == wanted)
+
+
+def test_actions_power_nodes_by_hand(acting: slurmsim.Cluster, tmp_path: Path) -> None:
+    assert said(acting, "scontrol", "power", "down", "n[1-2]", "action=down", "reason=hot") == ""
+    acting.step(2)
+    noted(tmp_path, "suspend", "n1 n1|n2 n2")
+    assert [state_of(acting, name) for name in ("n1", "n2", "n3")] == ["idle%", "idle%", "idle"]
+    assert said(acting, "scontrol", "update", "NodeName=n[1-2]", "State=RESUME") == ""
+    acting.step(2)
+    assert state_of(acting, "n1") == "idle~"
+    assert said(acting, "scontrol", "power", "up", "n[1-2]", "action=up") == ""
+    acting.step(2)
+    noted(tmp_path, "resume", " up n[1-2]")
+    acting.register_node("n[1-2]")
+    assert state_of(acting, "n1") == "idle"
+
+
+def test_reboots_by_actions(acting: slurmsim.Cluster, tmp_path: Path) -> None:
+    assert said(acting, "scontrol", "reboot", "n[1-2]", "action=again") == ""
+    noted(tmp_path, "again", " n[1-2]")
+    assert state_of(acting, "n1") == "boot^"
+    acting.step(500)
+    assert state_of(acting, "n1") == "boot^"  # until its slurmd says that it is back
+    acting.register_node("n[1-2]")
+    assert state_of(acting, "n1") == "idle"
+    said(acting, "sbatch", "-w", "n3", "--wrap=sleep 1000")
+    acting.step(3)
+    assert said(acting, "scontrol", "reboot", "n3", "force") == ""
+    noted(tmp_path, "nodes", "n3 ")
+    assert said(acting, "squeue", "-h", "-o", "%t") == "PD"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("power", "down", "n1", "action=x"), ("power", "up", "n1", "action=down"), ("reboot", "n1", "action=x")],
+)
+def test_actions_that_cannot_be_are_refused(acting: slurmsim.Cluster, words: tuple[str, ...]) -> None:
+    done = acting.run(["scontrol", *words])
+    assert done.returncode == 1 and "Invalid power action" in done.stderr
+
+
+def test_no_program_ends_this_machine(acting: slurmsim.Cluster, tmp_path: Path) -> None:
+    (tmp_path / "nodes").unlink()
+    (tmp_path / "poweroff").write_text(ON_A_NODE.format(folder=tmp_path, name="nodes"))
+    (tmp_path / "poweroff").chmod(0o755)
+    (tmp_path / "nodes").symlink_to(tmp_path / "poweroff")
+    said(acting, "scontrol", "reboot", "n1")
+    wait_until(lambda: state_of(acting, "n1") == "idle" or not acting.step(30))
+    assert not (tmp_path / "nodes.nodes").exists()

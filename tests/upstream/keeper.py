@@ -3,7 +3,7 @@
 ``python keeper.py PREFIX``. Requests are lines of JSON on var/run/keeper.sock (`standins.asking`):
 
 - ``slurmctld [clean]`` and ``slurmdbd`` start the daemon with the files in etc; ``stop WHICH`` stops it
-- ``slurmd NODE`` starts a process of that name, which does nothing: slurmsim's nodes need none
+- ``slurmd NODE`` starts a process of that name, which does nothing; a node that boots by ResumeProgram registers
 - ``copy`` takes the files in etc before a `scontrol reconfigure`
 - ``reset`` ends all and removes the cluster
 
@@ -21,6 +21,7 @@ import subprocess
 import sys
 import time
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from slurmsim.errors import SlurmSimError
@@ -28,6 +29,7 @@ from slurmsim.jwt_key import KEY_FILE
 from slurmsim.live.daemon import prepare
 from slurmsim.live.going_on import replace_conf
 from slurmsim.live.settings import NEW_DATABASE, Settings, exists
+from slurmsim.protocol import Client, Refusal, Unreachable
 from slurmsim.slurmctld.history.starter import READY, Starter
 from slurmsim.slurmctld.server.start import serve
 
@@ -111,6 +113,9 @@ class Keeper:
     def _start_node(self, node: str, words: list[str]) -> None:
         name = " ".join([str(self.prefix / "sbin" / "slurmd"), *(words or ["-N", node])])
         self.nodes[node] = subprocess.Popen([name, "infinity"], executable="/usr/bin/sleep", stdin=subprocess.DEVNULL)
+        if self.pid and "resumeprogram" in (self.prefix / "etc" / "slurm.conf").read_text("utf-8").lower():
+            with suppress(Refusal, Unreachable):
+                Client(str(self.folder)).call("node_action", action="register", nodes=node)
 
     def _end_nodes(self) -> None:
         for process in self.nodes.values():

@@ -152,26 +152,74 @@ def cancel_reboot(session: Session, words: Words) -> None:
 
 
 def reboot(session: Session, words: Words) -> None:
-    """``reboot_nodes [ASAP] [nextstate=...] [reason=...] ALL|NODES``."""
-    request: dict[str, Any] = {"asap": False, "next_state": None, "reason": None}
-    at = 1
-    for word in words[1:4]:
-        if not _reboot_word(session, request, word):
-            return
-        at += word.upper() == "ASAP" or word.lower().startswith(("reason=", "nextstate="))
-    if len(words) - at > 1:
-        session.fail(f"too many arguments for keyword:{words[0]}")
+    """``reboot_nodes [ASAP] [nextstate=...] [reason=...] ALL|NODES``; 26.05 has more words, in any order."""
+    read = _reboot_words if since(session.release, "power_actions") else _early_reboot_words
+    request = read(session, words)
+    if request is None:
         return
-    if len(words) - at < 1:
-        session.fail("Missing node list. Specify ALL|<NodeList>")
-        return
-    request["names"] = words[at]
     error = session.request("reboot_nodes", **request)
     if error == "RebootProgram isn't defined":
         session.error(error)
         error = UNSPECIFIED
     if error:
         session.complain("scontrol_reboot_nodes error", error)
+
+
+def _early_reboot_words(session: Session, words: Words) -> dict[str, Any] | None:
+    """Return what is asked where up to three words may stand before the nodes; None when it is wrong."""
+    request: dict[str, Any] = {"asap": False, "next_state": None, "reason": None}
+    at = 1
+    for word in words[1:4]:
+        if not _reboot_word(session, request, word):
+            return None
+        at += word.upper() == "ASAP" or word.lower().startswith(("reason=", "nextstate="))
+    if len(words) - at > 1:
+        session.fail(f"too many arguments for keyword:{words[0]}")
+        return None
+    if len(words) - at < 1:
+        session.fail("Missing node list. Specify ALL|<NodeList>")
+        return None
+    return request | {"names": words[at]}
+
+
+def _reboot_words(session: Session, words: Words) -> dict[str, Any] | None:
+    """Return what is asked, with its words in any order; None when it is wrong."""
+    if len(words) > 7:
+        session.fail(f"too many arguments for keyword:{words[0]}")
+        return None
+    request: dict[str, Any] = {"asap": False, "forced": False, "next_state": None, "reason": None, "power_action": None}
+    for word in words[1:]:
+        key, equals, _ = word.partition("=")
+        known = word.upper() in ("ASAP", "FORCE") or (equals and key.lower() in ("reason", "nextstate", "action"))
+        if not known and "names" in request:
+            session.warn("Multiple node lists specified")
+            return None
+        if not known:
+            request["names"] = word
+        elif not _new_reboot_word(session, request, word):
+            return None
+    if "names" not in request:
+        session.fail("Missing node list. Specify ALL|<NodeList>")
+        return None
+    return request
+
+
+def _new_reboot_word(session: Session, request: dict[str, Any], word: str) -> bool:
+    """Read one word that is no list of nodes; False when it is wrong."""
+    key, _, value = word.partition("=")
+    if word.upper() == "FORCE":
+        request["forced"] = True
+        return True
+    if key.lower() == "action":
+        if not value or request["power_action"] is not None:
+            session.warn("multiple power actions specified" if value else "missing power action")
+            return False
+        request["power_action"] = value
+        return True
+    if key.lower() == "reason" and value and request["reason"] is not None:
+        session.warn("multiple reasons specified")
+        return False
+    return _reboot_word(session, request, word)
 
 
 def _reboot_word(session: Session, request: dict[str, Any], word: str) -> bool:
@@ -198,21 +246,48 @@ def _reboot_word(session: Session, request: dict[str, Any], word: str) -> bool:
 
 
 def power(session: Session, words: Words) -> None:
-    """``power UP|DOWN [ASAP|FORCE] NODES``."""
-    if not 3 <= len(words) <= 4:
-        session.fail(f"too {'few' if len(words) < 3 else 'many'} arguments for keyword:{words[0]}")
+    """``power UP|DOWN [ASAP|FORCE] NODES``; 26.05 has ``[reason=TEXT] [action=NAME]`` behind it."""
+    actions = since(session.release, "power_actions")
+    wrong = _power_words_wrong(words, actions)
+    if wrong:
+        session.fail(wrong)
         return
-    direction = words[1].upper()
-    if direction not in ("UP", "DOWN"):
-        session.fail(f"unexpected argument: {words[1]}")
-        return
-    how = words[2].upper() if len(words) == 4 else ""
-    if how not in ("", "ASAP", "FORCE"):
-        session.fail(f"unrecognized optional command:{words[2]}")
-        return
-    if how and direction == "UP":
-        session.fail(f"The '{words[2]}' argument is not valid for power up requests")
-        return
-    state = f"POWER_{direction}" + (f"_{how}" if how else "")
-    if error := _call(session, "update_node", {"names": words[-1], "state": state}):
+    how = words[2].upper() if len(words) > 3 and words[2].upper() in ("ASAP", "FORCE") else ""
+    at = 3 if how else 2
+    state = f"POWER_{words[1].upper()}" + (f"_{how}" if how else "")
+    request: dict[str, Any] = {"names": words[at], "state": state}
+    for word in words[at + 1 :]:
+        key, _, value = word.partition("=")
+        if wrong := _power_option_wrong(word, up=state.startswith("POWER_UP")):
+            session.fail(wrong)
+            return
+        request["reason" if key.upper() == "REASON" else "power_action"] = value
+    if error := _call(session, "update_node", request):
         session.complain("scontrol_power_nodes error", error)
+
+
+def _power_words_wrong(words: Words, actions: bool) -> str:
+    """Return what is wrong with the words up to the nodes; "" for nothing."""
+    if not 3 <= len(words) <= (6 if actions else 4):
+        return f"too {'few' if len(words) < 3 else 'many'} arguments for keyword:{words[0]}"
+    direction, how = words[1].upper(), words[2].upper()
+    if direction not in ("UP", "DOWN"):
+        return f"unexpected argument: '{words[1]}'" if actions else f"unexpected argument: {words[1]}"
+    if not actions and len(words) == 4 and how not in ("ASAP", "FORCE"):
+        return f"unrecognized optional command:{words[2]}"
+    refused = ("ASAP",) if actions else ("ASAP", "FORCE")
+    if direction == "UP" and how in refused and (actions or len(words) == 4):
+        return f"The '{words[2]}' argument is not valid for power up requests"
+    if actions and len(words) == 3 and how in ("ASAP", "FORCE"):
+        return "Mandatory argument {ALL|<NodeList>|<NodeSet>} missing"
+    return ""
+
+
+def _power_option_wrong(word: str, *, up: bool) -> str:
+    """Return what is wrong with a word behind the nodes; "" for nothing."""
+    key, _, value = word.partition("=")
+    if not value:
+        return f"invalid argument: '{word}'"
+    if key.upper() == "REASON" and up:
+        return "Reason only allowed for scontrol power down operation"
+    return "" if key.upper() in ("REASON", "ACTION") else f"unexpected argument:'{word}'"

@@ -172,6 +172,7 @@ class NodeStates:
 
     def register(self, fact: NodesRegister) -> None:
         """Take note that nodes answer again: ReturnToService decides which DOWN nodes come back."""
+        self.booted(NodesBooted(fact.nodes))
         mask = self.state.nodes_named(fact.nodes) & self.down
         mask &= (0, self.silent, mask)[self.return_to_service]
         self.silent &= ~self.state.nodes_named(fact.nodes)
@@ -200,6 +201,8 @@ class NodeStates:
             self.drained |= mask
             self.asap |= mask
             self._changed("DRAIN", fact.reason or "reboot requested", fact.nodes)
+        if fact.forced:
+            self.end_jobs(mask)
         self.freed(mask)
 
     def _cancel_reboot(self, fact: NodesRebootCancel) -> None:

@@ -30,7 +30,7 @@ from slurmsim.core.records.messages import (
     PowerDown,
 )  # fmt: skip
 from slurmsim.core.records.observer import Observer
-from slurmsim.model.power_saving import saves_power
+from slurmsim.model.power_saving import has_programs, saves_power
 from slurmsim.states import JobState
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ TIMED_OUT: Final = "ResumeTimeout reached"
 
 def make_power(state: ControllerState, runs: RunWay, node_states: NodeStates) -> PowerSaving | None:
     """Power saving as configured; None when no node is ever powered down."""
-    saves = saves_power(state.spec.option, state.spec.partitions)
+    option = state.spec.option
+    by_hand = state.rules.powers_by_hand and has_programs(option)
+    saves = by_hand or saves_power(option, state.spec.partitions)
     return PowerSaving(state, runs, node_states) if saves else None
 
 
@@ -164,6 +166,11 @@ class PowerSaving:
         """Apply ``scontrol update State=POWER_UP`` or ``POWER_DOWN``."""
         nodes = from_indices(sorted(self.state.table.index[n] for n in fact.nodes))
         if fact.up:
+            if fact.forced:  # its jobs are lost, and it boots whatever it did
+                self._node_states.end_jobs(nodes)
+                self.nodes.going &= ~nodes
+                self.nodes.coming &= ~nodes
+                self.nodes.off |= nodes
             self._to_boot |= nodes & self.nodes.off
             self._resume()
             return

@@ -102,10 +102,14 @@ class NodesRegister(OfNodes):
 
 @dataclass(slots=True)
 class NodesReboot(OfNodes):
-    """scontrol reboot: when no job is on them; with `asap` they take no new jobs until then."""
+    """scontrol reboot: when no job is on them; with `asap` they take no new jobs until then.
+
+    `forced` ends their jobs.
+    """
 
     asap: bool = False
     reason: str = ""
+    forced: bool = False
 
 
 @dataclass(slots=True)

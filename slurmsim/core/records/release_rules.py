@@ -195,6 +195,12 @@ class ReleaseRules(Value):
         says="--segment may be larger than a base block, and one larger than the job does not count.",
         of="blocks",
     )
+    # power_save_valid_action_default
+    powers_by_hand: bool = _rule(
+        "26.05",
+        says="Nodes are powered down and up by hand also where SuspendTime is -1.",
+        of="power saving",
+    )
     # _power_save_thread
     power_scans_later: bool = _rule(
         "24.05",

@@ -163,7 +163,7 @@ def _ignore(live: LiveJob) -> None:
 class PowerSwitches(Protocol):
     """What switches nodes on and off (`slurmsim.slurmctld.processes.power_programs`)."""
 
-    pending: dict[int, tuple[str, str, str]]
+    pending: dict[int, tuple[str, str, str, str]]
 
     def runs(self, kind: str) -> bool:
         """Return True if a program of that kind runs here."""
@@ -176,6 +176,12 @@ class PowerSwitches(Protocol):
 
     def end_all(self) -> None:
         """Let all programs be over."""
+
+    def is_valid(self, kind: str, name: str = "") -> bool:
+        """Return True if that action may be taken."""
+
+    def ask(self, nodes: Sequence[str], name: str | None) -> None:
+        """Note which action is to be taken for nodes the next time; None for the default."""
 
     def registered(self, nodes: Sequence[str]) -> list[Fact]:
         """Return what the core is told when the slurmd of these nodes registers."""

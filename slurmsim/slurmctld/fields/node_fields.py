@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.partition import Partition
 from slurmsim.model.node import NodeSpec
+from slurmsim.model.power_saving import saves_power
 from slurmsim.numerals import is_number
 from slurmsim.records import Field
 from slurmsim.records.node import NODE
@@ -396,7 +397,7 @@ _WORKED_OUT: dict[str, PartitionGetter] = {
     "disable_root_jobs": lambda p, c: c.controller.access.keeps_root_out(p.spec),
     "job_defaults": _job_defaults,
     "billing_weights": _weights,
-    "power_save": lambda p, c: c.controller.power is not None,
+    "power_save": lambda p, c: saves_power(c.spec.option, c.spec.partitions),
     "preempt_mode": lambda p, c: (p.spec.preempt_mode or ",".join(c.spec.option("PreemptMode")) or "OFF").upper(),
     "preempt_mode_given": lambda p, c: bool(p.spec.preempt_mode),
     "cluster": lambda p, c: c.spec.name,

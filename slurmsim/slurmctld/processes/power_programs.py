@@ -11,12 +11,14 @@ The end of a program is a request, ``program_ended``, as that of a prolog is.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.records.messages import NodesRegister
 from slurmsim.hostlist import expand
+from slurmsim.model.power_saving import PowerAction
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import Row
@@ -35,8 +37,10 @@ OPTIONS = {
 }  # fmt: skip
 PATH = "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"
 RESUME_FILE = "resume.json"
-Program = tuple[str, str, str]
-"""A kind, the nodes, and the text of the resume file; none for other kinds."""
+Program = tuple[str, str, str, str]
+"""A kind, the nodes, the text of the resume file (none for other kinds), and the PowerAction ("" for the default)."""
+NEVER = frozenset({"halt", "init", "kexec", "poweroff", "reboot", "shutdown", "systemctl", "telinit"})
+"""Programs that would end this machine, which is no node: they are taken as not there."""
 
 
 class Troubles(Protocol):
@@ -71,9 +75,18 @@ class PowerPrograms:
 
     def runs(self, kind: str) -> bool:
         """Return True if slurm.conf names a program of that kind and programs run here."""
+        return self._cluster.runs_programs and self._cluster.runs_jobs and self.action(kind) is not None
+
+    def action(self, kind: str, name: str = "") -> PowerAction | None:
+        """Return the action of that name, or the one that is taken when none is asked for; None for none."""
         cluster = self._cluster
-        text = str(cluster.spec.options.get(OPTIONS[kind]) or "")
-        return cluster.runs_programs and cluster.runs_jobs and text.startswith("/")
+        if name:
+            return next((one for one in cluster.spec.power_actions if one.name == name), None)
+        words = tuple(str(cluster.spec.options.get(OPTIONS[kind]) or "").split())
+        if not words or not words[0].startswith("/"):
+            return None
+        parameters = str(cluster.spec.options.get("SlurmctldParameters") or "").lower()
+        return PowerAction(OPTIONS[kind], words, kind == REBOOT and "reboot_from_controller" not in parameters)
 
     # -- what happens to nodes ----------------------------------------------------------------------------------------
 
@@ -92,8 +105,9 @@ class PowerPrograms:
         other = [name for name in nodes if name not in set(coming)]
         if other and self.runs(REBOOT):
             self._run(REBOOT, other)
+            other = []
         if coming and self.runs(RESUME):
-            self._run(RESUME, coming, self._resume_file(from_indices(sorted(index[name] for name in coming))))
+            self._run(RESUME, coming)
             coming = []
         alone = troubles.that_boot([*other, *coming])
         return alone, troubles.boot_s(alone)
@@ -113,21 +127,50 @@ class PowerPrograms:
         heard = self.troubles.that_boot(nodes)
         return [NodesRegister(heard)] if heard else []
 
-    def _run(self, kind: str, nodes: Sequence[str], told: str = "") -> None:
+    def is_valid(self, kind: str, name: str = "") -> bool:
+        """Return True if that action may be taken: a node that is off runs nothing."""
+        action = self.action(kind, name)
+        return action is not None and not (kind == RESUME and action.on_nodes)
+
+    def ask(self, nodes: Sequence[str], name: str | None) -> None:
+        """Note which action is to be taken for nodes the next time; None for the default."""
+        index = self._cluster.controller.state.table.index
+        for node in nodes:
+            texts = self._cluster.node_texts.setdefault(index[node], {})
+            texts["power_action"] = name or None
+
+    def _run(self, kind: str, nodes: Sequence[str]) -> None:
+        """Run the programs: one for all nodes with the same action, or one on each node."""
+        index = self._cluster.controller.state.table.index
+        asked: dict[str, list[str]] = {}
+        for node in nodes:
+            texts = self._cluster.node_texts.get(index[node], {})
+            asked.setdefault(texts.pop("power_action", None) or "", []).append(node)
+        for name, those in asked.items():
+            action = self.action(kind, name)
+            if action is None:
+                continue
+            for some in [[node] for node in those] if action.on_nodes else [those]:
+                self._begin(kind, some, name)
+
+    def _begin(self, kind: str, nodes: Sequence[str], name: str) -> None:
         cluster = self._cluster
+        index = cluster.controller.state.table.index
+        mask = from_indices(sorted(index[node] for node in nodes))
+        told = self._resume_file(mask) if kind == RESUME else ""
         self.last += 1
-        self.pending[self.last] = (kind, cluster.controller.state.cluster.compress(nodes), told)
+        self.pending[self.last] = (kind, cluster.controller.state.cluster.compress(nodes), told, name)
         if cluster.real is not None:
             cluster.real.switch_power(self.last)
 
     def ended(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Take the news that a program is over. Raises Refusal for one that is not awaited."""
         number = int(arguments["restarts"])
-        kind, nodes, _ = self.pending.get(number, ("", "", ""))
+        kind, nodes, _, _ = self.pending.get(number, ("", "", "", ""))
         if kind != arguments["kind"]:
             raise Refusal(INVALID_JOB)
         del self.pending[number]
-        if kind == RESUME and int(arguments["status"]) == NOT_THERE:
+        if kind in (RESUME, REBOOT) and int(arguments["status"]) == NOT_THERE:
             alone = self.troubles.that_boot(expand(nodes))
             if alone:
                 self._cluster.network.boot_by_itself(alone, self.troubles.boot_s(alone))
@@ -135,10 +178,12 @@ class PowerPrograms:
 
     def end_all(self) -> None:
         """Let all programs be over: in a copy of a cluster none runs, and its nodes come up by themselves."""
-        power = self._cluster.controller.power
-        if power is not None and power.nodes.coming and self.runs(RESUME):
-            names = self._cluster.controller.state.table.names
-            self._cluster.network.boot_by_itself(tuple(names[i] for i in to_indices(power.nodes.coming).tolist()))
+        controller = self._cluster.controller
+        waits = controller.state.power.coming if self.runs(RESUME) else 0
+        waits |= controller.node_states.booting if self.runs(REBOOT) else 0
+        if waits:
+            names = controller.state.table.names
+            self._cluster.network.boot_by_itself(tuple(names[i] for i in to_indices(waits).tolist()))
         self.pending.clear()
 
     # -- what a program is told ---------------------------------------------------------------------------------------
@@ -146,13 +191,19 @@ class PowerPrograms:
     def spec(self, number: int, folder: str, commands: str) -> dict[str, Any]:
         """Return what a supervisor runs: its own files lie in `folder`, the cluster's commands in `commands`."""
         cluster = self._cluster
-        kind, nodes, told = self.pending[number]
+        kind, nodes, told, name = self.pending[number]
         options = cluster.spec.options
+        action = self.action(kind, name) or PowerAction("", ("",))
         environment = {"SLURM_CONF": cluster.conf_path, "PATH": f"{commands}:{PATH}"}
+        arguments = [*action.words[1:], nodes]
+        if action.on_nodes:
+            environment = {"SLURM_NODE_NAME": nodes, "PATH": environment["PATH"]}
+            arguments = arguments[:-1] if kind == REBOOT else arguments
         if told:
             environment["SLURM_RESUME_FILE"] = f"{folder}/{RESUME_FILE}"
+        program = action.words[0] if os.path.basename(os.path.realpath(action.words[0])) not in NEVER else ""
         longest = max(int(options.get("ResumeTimeout") or 0), int(options.get("SuspendTimeout") or 0))
-        return {"programs": [str(options.get(OPTIONS[kind]))], "arguments": [nodes], "timeout": longest,
+        return {"programs": [program], "arguments": arguments, "timeout": longest,
                 "environment": environment, "files": {RESUME_FILE: told} if told else {}}  # fmt: skip
 
     def _resume_file(self, nodes: Bitmap) -> str:

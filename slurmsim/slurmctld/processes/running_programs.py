@@ -53,7 +53,7 @@ class RunningPrograms:
     def tend(self) -> list[dict[str, int | str]]:
         """Begin what could not be so far; return the ends that were not told, as arguments of ``program_ended``."""
         started = self._executor.programs_started()
-        for number, (kind, _, _) in self.cluster.power_programs.pending.items():
+        for number, (kind, _, _, _) in self.cluster.power_programs.pending.items():
             if _name(0, number, kind, 0) not in started:
                 self.switch_power(number)
         for live in self._with_programs():

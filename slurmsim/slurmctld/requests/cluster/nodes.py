@@ -6,7 +6,7 @@ neither down, drained nor failing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY
@@ -42,8 +42,9 @@ NODES_STAY = "slurmsim does not move nodes to another unit of a topology"
 BAD_USER, BAD_NODE = "Invalid user id", "Invalid node name specified"
 DEFAULT_WEIGHT = 1
 _OF_INSTANCES = ("instance_id", "instance_type")
+BAD_ACTION = "Invalid power action"
 _NO_UID = 0xFFFFFFFE
-_POWER = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE")
+_POWER = ("POWER_UP", "POWER_DOWN", "POWER_DOWN_ASAP", "POWER_DOWN_FORCE", "POWER_UP_FORCE")
 _TEXTS = tuple(row.name for row in NODE if row.update and not row.attribute and not row.ruled)
 
 
@@ -96,13 +97,8 @@ class _Nodes:
         hosts = {field: self._hosts(str(arguments[field]), names, one_for_all=field in _OF_INSTANCES)
                  for field in ("node_addr", "node_hostname", *_OF_INSTANCES) if arguments.get(field)}  # fmt: skip
         state = arguments.get("state")
-        facts: list[Fact] = []
-        refused: Refusal | None = None  # one node's error does not keep the others from what is asked
-        for name in names if state is not None else ():
-            try:
-                facts += self._state(name, str(state), arguments.get("reason") or "")
-            except Refusal as refusal:
-                refused = refusal
+        self._check_action(str(state), arguments.get("power_action"))
+        facts, refused = self._states(names, state, arguments.get("reason") or "")
         if not self._active_are_available(arguments, names):
             refused = Refusal("Active features not subset of available features")
             arguments = {**arguments, "features": None, "features_act": None}
@@ -112,12 +108,14 @@ class _Nodes:
         if alter is not None:
             facts.append(alter)
         index = self.cluster.controller.state.table.index
+        if state in _POWER:
+            self.cluster.power_programs.ask(names, arguments.get("power_action"))
         for name in names:
             self._note(name, arguments, hosts, person)
             if state == "RESUME":
                 self.cluster.node_texts[index[name]].pop("resume_after", None)
         before = self.cluster.controller.node_states.down
-        self.cluster.network.tell(self.cluster.now, facts)
+        self.cluster.network.tell(self.cluster.now, _joined(facts))
         up = self.cluster.controller.state.table.everything & ~before
         idle = self.cluster.controller.state.table.idle & ~self.cluster.controller.state.power.off
         for name in names:
@@ -187,6 +185,17 @@ class _Nodes:
         counts = None if gres is None else _gres(str(gres))
         return AlterNodes(names, weight, _words(features), counts, _words(active))
 
+    def _states(self, names: Sequence[str], state: Any, reason: str) -> tuple[list[Fact], Refusal | None]:
+        """Return what a state is to the core; one node's error does not keep the others from what is asked."""
+        facts: list[Fact] = []
+        refused: Refusal | None = None
+        for name in names if state is not None else ():
+            try:
+                facts += self._state(name, str(state), reason)
+            except Refusal as refusal:
+                refused = refusal
+        return facts, refused
+
     def _state(self, name: str, state: str, reason: str) -> list[Fact]:
         """Return what a state asked for one node is to the core. Raises Refusal for a transition there is not."""
         only = (name,)
@@ -211,12 +220,12 @@ class _Nodes:
                         i = self.cluster.controller.state.table.index[name]
                         self.cluster.node_reasons.note(i, state, self.cluster.now, _NO_UID)
                     facts.append(NodesDrain(only, reason or state))
-                return [*facts, NodesPower(only, state == "POWER_UP", state == "POWER_DOWN_FORCE")]
+                return [*facts, NodesPower(only, state.startswith("POWER_UP"), state.endswith("_FORCE"))]
         found = self._state_from(name, state)
         if found is not None:
             return found
         if state in _POWER and since(self.cluster.release, "invalid_power_action"):
-            raise Refusal("Invalid power action")
+            raise Refusal(BAD_ACTION)
         transition = since(self.cluster.release, "invalid_transition")
         raise Refusal("Invalid node state transition" if transition else "Invalid node state specified")
 
@@ -235,7 +244,7 @@ class _Nodes:
             case "RESUME" if future:
                 self.cluster.node_texts[i]["future"] = None
                 return [NodesResume(only), NodesMute(only)]
-            case "RESUME" if down or drained or failing or waits:
+            case "RESUME" if down or drained or failing or waits or self.cluster.controller.state.power.going & bit:
                 if down or drained:
                     self._require_registration(name)
                 return [NodesResume(only)]
@@ -246,6 +255,12 @@ class _Nodes:
             case "CANCEL_REBOOT" if waits:
                 return [NodesRebootCancel(only)]
         return None
+
+    def _check_action(self, state: str, action: str | None) -> None:
+        """Raise Refusal for a PowerAction that there is not, or that cannot do it."""
+        kind = "resume" if state.startswith("POWER_UP") else "suspend"
+        if action is not None and not (state in _POWER and self.cluster.power_programs.is_valid(kind, action)):
+            raise Refusal(BAD_ACTION)
 
     def _is_switched_on(self, bit: int) -> bool:
         """Return True for a node that boots by ResumeProgram: what switches it on may say so, as its slurmd would."""
@@ -259,9 +274,12 @@ class _Nodes:
 
     def reboot(self, arguments: Arguments, person: Person) -> Arguments:
         """Carry out ``scontrol reboot``."""
-        if not self.cluster.conf.scalar("RebootProgram"):  # scontrol sees that by itself, before it asks
+        action = arguments.get("power_action")
+        if action is None and not self.cluster.conf.scalar("RebootProgram"):  # scontrol sees that before it asks
             raise Refusal("RebootProgram isn't defined")
         administrators_only(self.cluster, person)
+        if action is not None and not self.cluster.power_programs.is_valid("reboot", action):
+            raise Refusal(BAD_ACTION)
         names = self._names(str(arguments["names"]))
         states, index = self.cluster.controller.node_states, self.cluster.controller.state.table.index
         busy = states.booting
@@ -277,7 +295,9 @@ class _Nodes:
             elif asap and not self.cluster.node_reasons.of(i)[0]:
                 self.cluster.node_reasons.note(i, "Reboot ASAP", self.cluster.now, person.uid)
             self.cluster.node_texts.setdefault(i, {})["next_state"] = arguments.get("next_state")
-        self.cluster.network.tell(self.cluster.now, [NodesReboot(names, asap, str(reason or ""))])
+        self.cluster.power_programs.ask(names, action)
+        forced = bool(arguments.get("forced"))
+        self.cluster.network.tell(self.cluster.now, [NodesReboot(names, asap, str(reason or ""), forced)])
         return {}
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
@@ -297,6 +317,16 @@ class _Nodes:
 
 
 _NEW_STATES = frozenset({"CLOUD", "FUTURE", "EXTERNAL"})
+
+
+def _joined(facts: Sequence[Fact]) -> list[Fact]:
+    """Return the facts with one for all nodes that are powered alike: one program is run for them."""
+    powered: dict[tuple[bool, bool], list[str]] = {}
+    for fact in facts:
+        if isinstance(fact, NodesPower):
+            powered.setdefault((fact.up, fact.forced), []).extend(fact.nodes)
+    other = [fact for fact in facts if not isinstance(fact, NodesPower)]
+    return [*other, *(NodesPower(tuple(names), up, forced) for (up, forced), names in powered.items())]
 
 
 def _words(text: object) -> tuple[str, ...] | None:

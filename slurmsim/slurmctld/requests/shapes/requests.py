@@ -254,10 +254,11 @@ REQUESTS: dict[str, Shape] = {
     # nodes, partitions, reservations, the cluster
     "node_action": _fields("action", "nodes", action=OneOf(("fail", "drain", "resume", "register")), nodes=LIST,
                            reason=TEXT),
-    "update_node": settable(NODE, _OF_NODES, "names"),
+    "update_node": Fields({**settable(NODE, _OF_NODES, "names").known, "power_action": TEXT}, frozenset({"names"})),
     "create_node": _fields("line", line=TEXT),
     "delete_node": _fields("target", target=LIST),
-    "reboot_nodes": _fields("names", names=LIST, asap=FLAG, next_state=OneOf(("DOWN", "RESUME")), reason=TEXT),
+    "reboot_nodes": _fields("names", names=LIST, asap=FLAG, forced=FLAG, next_state=OneOf(("DOWN", "RESUME")),
+                            reason=TEXT, power_action=TEXT),
     "update_partition": _fields("partition", partition=replace(_PARTITION, needed=frozenset({"name"}))),
     "create_partition": _fields("partition", partition=replace(_PARTITION, needed=frozenset({"name"}))),
     "delete_partition": _fields("target", target=TEXT),
