@@ -497,6 +497,10 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "private_data_of_the_client": Change(
         "26.05", "sacctmgr", "`show config` has slurm.conf's PrivateData for slurmdbd's as well."
     ),
+    "external_nodes": Change(
+        "26.05", "scontrol", "`create nodename` makes EXTERNAL nodes as well, which have no slurmd."
+    ),
+    "slurmd_finds_gpus": Change("26.05", "slurmd", "`-Z` finds GPUs by itself where gres.conf has none."),
     "archive_by_configured_age": Change(
         "26.05", "sacctmgr", "`archive dump` of rows without an age takes that of slurmdbd.conf; it failed before."
     ),

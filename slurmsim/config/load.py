@@ -12,6 +12,8 @@ from typing import Any
 
 from slurmsim.config.block_conf import read_blocks
 from slurmsim.config.daemon_rules import check_hosts, check_power_action, check_rules
+from slurmsim.config.dynamic_nodes import FILE as DYNAMIC
+from slurmsim.config.dynamic_nodes import add_dynamic, in_order, read_lines
 from slurmsim.config.files import DISK, Files
 from slurmsim.config.findings import Finding, Place, Report
 from slurmsim.config.gres_conf import apply_gres_conf
@@ -137,7 +139,8 @@ def examine(
     by_name = path.parent / TOPOLOGY_YAML
     topologies = files.text(by_name, "utf-8", "replace") if files.exists(by_name) else ""
     networks = _Beside(topology, topologies, str(by_name))
-    cluster = _build(conf, gres or (), networks, overrides, report, str(path), fakes)
+    later = files.text(path.parent / DYNAMIC) if files.exists(path.parent / DYNAMIC) else ""
+    cluster = _build(conf, gres or (), networks, overrides, report, str(path), fakes, later)
     database = _database(path.parent / SLURMDBD, files, report)
     return Examination(None if cluster is None or report.errors else replace(cluster, database=database), report)
 
@@ -211,7 +214,7 @@ def _finish(examination: Examination) -> tuple[ClusterSpec, list[Finding]]:
 
 def _build(
     conf: Sequence[ConfLine], gres: Sequence[ConfLine], networks: _Beside,
-    overrides: Sequence[Override], report: Report, shown: str, fakes: str = "",
+    overrides: Sequence[Override], report: Report, shown: str, fakes: str = "", later: str = "",
 ) -> ClusterSpec | None:  # fmt: skip
     """Return the cluster of parsed lines; None when the report has errors."""
     settings, objects = _sort_lines(conf, report)
@@ -221,6 +224,8 @@ def _build(
     for line in extra["nodename"]:
         override_nodes(table, line, report)
     apply_down_nodes(table, objects["downnodes"], report)
+    dynamic = read_lines(later)
+    gone = add_dynamic(dynamic, table, report)
     apply_gres_conf(gres, table, report, fakes)
     sets = read_node_sets(objects["nodeset"], table, report)
     _check_gres_types(table, options["GresTypes"], report)
@@ -246,7 +251,7 @@ def _build(
         return None
     return ClusterSpec(
         options["ClusterName"],
-        table.in_order(),
+        in_order(table, dynamic, gone) if dynamic else table.in_order(),
         partitions,
         options,
         parameters,

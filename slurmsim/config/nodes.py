@@ -84,6 +84,11 @@ def read_nodes(lines: Iterable[ConfLine], report: Report) -> NodeTable:
     return table
 
 
+def node_template(name_list: str, attributes: Attributes, report: Report) -> NodeSpec:
+    """Return the node that attributes describe, without its name."""
+    return _template(name_list, attributes, {}, report)
+
+
 def override_nodes(table: NodeTable, line: ConfLine, report: Report) -> None:
     """Apply the attributes of one ``--set NodeName=LIST:…`` to nodes that exist, or add nodes if it has sizes."""
     attributes = read_attributes(line, NODE_KEYS, report)

@@ -207,7 +207,7 @@ _ROWS: tuple[Option, ...] = (
     Option("FirstJobId", "count", Status.HARMLESS, "jobs have the ids of the workload", 1, low=1, high=67_043_328),
     *_harmless("job steps are not simulated", "MaxStepCount MaxTasksPerNode KillOnBadExit WaitTime", kind="count"),
     *_harmless("simulated sessions are never idle", "InactiveLimit", kind="count"),
-    *_harmless("nodes are not added at run time", "MaxNodeCount", kind="count"),
+    *_harmless("live clusters have room for so many nodes; in replays none are added", "MaxNodeCount", kind="count"),
     *_harmless("nodes fail when the events of a run say so", "SlurmdTimeout HealthCheckInterval", kind="count"),
     *_harmless("nodes fail when the events of a run say so", "HealthCheckNodeState HealthCheckProgram"),
     *_harmless("nodes fail when the events of a run say so", "HealthCheckTimeout", kind="count", since="26.05"),

@@ -49,4 +49,5 @@ class NodeSpec:
     mem_spec_limit_mib: int = 0
     gpu_variables: tuple[str, ...] = GPU_VARIABLES
     gpu_uuids: tuple[str, ...] = ()
+    dynamic: str = ""  # NORM for a node that came later, GONE for one that was deleted
     line: int = field(default=0, compare=False)

@@ -198,7 +198,7 @@ def test_users_cannot_register_nodes(made: Made, tmp_path: Path) -> None:
     [
         ((), "-N NODE says which node it is"),
         (("-N", "n9"), "n9: Invalid node name specified"),
-        (("-Z",), "invalid option -- 'Z': only what --help names is modelled"),
+        (("-F",), "invalid option -- 'F': only what --help names is modelled"),
     ],
 )
 def test_what_slurmd_cannot_do_is_one_line(made: Made, tmp_path: Path, words: tuple[str, ...], text: str) -> None:

@@ -142,7 +142,15 @@ def create_node(session: Session, words: Words) -> None:
     error = _call(session, "create_node", {"line": " ".join(words)})
     if error:
         article = "" if since(session.release, "error_creating_nodes") else " the"
-        session.complain(f"Error creating{article} node(s)", error, loud=True)
+        session.complain(f"Error creating{article} node(s)", first_told(session, error), loud=True)
+
+
+def first_told(session: Session, error: str) -> str:
+    """Print the line that slurmctld itself says of an error, if it does; return the text of its number."""
+    own, _, text = error.rpartition("\n")
+    if own:
+        session.io.error(f"scontrol: error: {own}")
+    return text
 
 
 def cancel_reboot(session: Session, words: Words) -> None:

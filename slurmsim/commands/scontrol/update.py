@@ -125,6 +125,8 @@ def create(session: Session, words: Words) -> None:
 
 def delete(session: Session, words: Words) -> None:
     """``delete ENTITY=ID`` or ``delete ENTITY ID``."""
+    from slurmsim.commands.scontrol.nodes import first_told
+
     arguments = words[1:]
     if not arguments:
         session.fail(f"too few arguments for {words[0]} keyword")
@@ -138,6 +140,7 @@ def delete(session: Session, words: Words) -> None:
     for name, call in (("NodeName", "node"), ("PartitionName", "partition"), ("ReservationName", "reservation")):
         if tag_matches(tag, name, 3):
             if error := session.request(f"delete_{call}", target=value):
-                session.complain(f"delete_{call} {arguments[0]}"[:63], error, loud=True)
+                text = first_told(session, error) if call == "node" else error
+                session.complain(f"delete_{call} {arguments[0]}"[:63], text, loud=True)
             return
     session.fail(f"Invalid deletion entity: {arguments[0]}")

@@ -184,6 +184,7 @@ NODE: Mapping[str, Words] = {
     "gres": ("Which generic resources jobs can have of it.", PLACEMENT),
     "state": ("Whether it is there when slurmctld starts.", NODES),
     "reason": ("Why it is not there.", NODES),
+    "dynamic": ("Whether it came while the cluster lived, or was deleted then.", NODES),
     "core_spec_count": ("Cores that no job gets.", PLACEMENT),
     "mem_spec_limit_mib": ("Memory that no job gets.", PLACEMENT),
     "gpu_variables": ("Which variables tell a script the numbers of its GPUs; shown only.", PLACEMENT),

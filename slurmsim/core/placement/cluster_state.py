@@ -22,7 +22,7 @@ from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.placement.torus import TorusTopology
 from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.local_cores import LocalCores, Sharing
-from slurmsim.core.records.node_names import NodeNamer, index_runs, run_length
+from slurmsim.core.records.node_names import NodeNamer, SortingNamer, index_runs, run_length
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition, assign_pools
 from slurmsim.core.records.release_rules import ReleaseRules, rules_of
@@ -56,6 +56,12 @@ def allocation_unit(cluster: ClusterSpec) -> tuple[str, bool]:
     if words & {"CR_CORE", "CR_CORE_MEMORY"}:
         return "core", memory
     return ("cpu", True) if "CR_MEMORY" in words else ("core", True)
+
+
+def grows(cluster: ClusterSpec) -> bool:
+    """Return True if nodes may come later: MaxNodeCount leaves room beside those of slurm.conf."""
+    fixed = sum(not spec.dynamic for spec in cluster.nodes)
+    return fixed < int(cluster.options.get("MaxNodeCount") or 0)
 
 
 def follows_cores(table: NodeTable, cluster: ClusterSpec) -> bool:
@@ -108,13 +114,13 @@ class ClusterState:
         self.tree = self.networks[cluster.networks[0].name]
         self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
-        self.n_pools = assign_pools(self.partitions)
+        self.n_pools = assign_pools(self.partitions, together=grows(cluster))
         defaults = [p for p in self.partitions if p.spec.default]
         self.default = defaults[-1] if defaults else None
         down = [i for i, s in enumerate(cluster.nodes) if s.state.upper() in _DOWN_STATES]
         self.table.up = self.table.kept(self.table.up & ~from_indices(down))
         self.table.down = from_indices(down)
-        self.namer = NodeNamer(self.table.names)
+        self.namer = (SortingNamer if grows(cluster) else NodeNamer)(self.table.names)
         self.node_sets = NodeSets(self.table)
         # by identity of what was asked, which the compiled request keeps alive: hashing it costs more than placing it
         self.requests: dict[tuple[int, int, frozenset[str]], CompiledRequest] = {}

@@ -15,7 +15,7 @@ from slurmsim.core.records.allocation import Allocation, Hold
 from slurmsim.core.records.value import Value
 from slurmsim.data_classes import dataclass
 from slurmsim.errors import InvariantError
-from slurmsim.model.node import NodeSpec
+from slurmsim.model.node import Gres, NodeSpec
 
 Kinds = Sequence[tuple[str, str]]
 
@@ -235,6 +235,12 @@ def first_shares(free: Sequence[int], count: int) -> tuple[int, ...]:
     return tuple(found)
 
 
+def _is_amount(gres: Gres) -> bool:
+    """Return True for what is no devices: a thing that jobs do not use up, or so many that it is a quantity."""
+    return not gres.consumed or (not gres.near and gres.count > MOST_DEVICES)
+
+
+MOST_DEVICES = 1024  # of one kind on a node; Slurm numbers no more where gres.conf names no files
 SHARED = ("mps", "shard")
 """GRES that are shares of GPUs."""
 
@@ -245,7 +251,7 @@ def layout_of(spec: NodeSpec, kinds: Kinds) -> NodeLayout:
     devices: dict[str, list[Device]] = {}
     for kind, (name, of_type) in enumerate(kinds):
         for gres in spec.gres:
-            if (gres.name, gres.type) != (name, of_type) or name in SHARED:
+            if (gres.name, gres.type) != (name, of_type) or name in SHARED or _is_amount(gres):
                 continue
             for count, cores in gres.near or ((gres.count, 0),):
                 beside = tuple([s for s in range(spec.sockets) if cores >> s * each & (1 << each) - 1])

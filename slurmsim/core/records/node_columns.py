@@ -28,15 +28,15 @@ class NodeColumns:
         self.n = len(nodes)
         self.unit = unit
         self.names = [s.name for s in nodes]
-        self.index = {s.name: i for i, s in enumerate(nodes)}
+        self.index = {s.name: i for i, s in enumerate(nodes)}  # of two nodes of one name the later one
         self.cpus = np.array([s.cpus - reserved_cpus(s) for s in nodes], np.int64)
         self.mem = np.array([max(0, s.real_memory_mib - s.mem_spec_limit_mib) for s in nodes], np.int64)
         self.weight = np.array([s.weight for s in nodes], np.int64)
         self.grain = np.array([grain_cpus(s, unit) for s in nodes], np.int64)
         self.uniform_grain = alike(self.grain)  # 0 where they differ
         # One column per GRES (name, type); an untyped request may take from any type of the name.
-        kinds = sorted({(g.name, g.type) for s in nodes for g in s.gres})
-        self.gres_kinds: list[tuple[str, str]] = kinds
+        self.gres_kinds: list[tuple[str, str]] = gres_kinds(nodes)
+        kinds = self.gres_kinds
         self.gres = np.zeros((len(kinds), self.n), np.int64)
         for i, s in enumerate(nodes):
             for g in s.gres:
@@ -52,8 +52,9 @@ class NodeColumns:
         self.lines = [from_indices(line) for line in together.values() if len(line) > 1]  # of slurm.conf
         self.active: dict[int, tuple[str, ...]] = {}  # features, where they are not all of the available ones
         self.past_features: tuple[str, ...] = ()  # no node has them any more; jobs may still name them
+        self.gone: Bitmap = gone_nodes(nodes)
         self.uniform_cpus: int | None = alike(self.cpus) or None
-        self.total_cpus = int(self.cpus.sum())
+        self.total_cpus = int(self.cpus.sum()) - int(self.cpus[to_indices(self.gone)].sum())
 
     def kept(self, nodes: Bitmap) -> Bitmap:
         """`nodes`; all of them as the one object that `everything` is, which is compared at once."""
@@ -71,6 +72,10 @@ class NodeColumns:
         """Features a job may name: slurmctld forgets none that a node had."""
         return self.present_features().union(self.past_features)
 
+    def has(self, name: str) -> bool:
+        """Return True if there is a node of this name, which was not deleted."""
+        return name in self.index and not self.gone >> self.index[name] & 1
+
     def cpus_on(self, mask: Bitmap) -> int:
         """Return the configured CPUs on the nodes of `mask`."""
         if self.uniform_cpus is not None:
@@ -80,6 +85,18 @@ class NodeColumns:
     def sockets(self, idx: IntArray) -> IntArray:
         """Return how many sockets nodes `idx` have, shape (len(idx),)."""
         return np.array([self.specs[i].sockets for i in idx], np.int64)
+
+
+def gres_kinds(nodes: Sequence[NodeSpec]) -> list[tuple[str, str]]:
+    """Return names and types of GRES: those of slurm.conf sorted, then what later nodes brought, in that order."""
+    kinds = sorted({(g.name, g.type) for s in nodes for g in s.gres if not s.dynamic})
+    later = dict.fromkeys((g.name, g.type) for s in nodes for g in s.gres)
+    return [*kinds, *(kind for kind in later if kind not in kinds)]
+
+
+def gone_nodes(nodes: Sequence[NodeSpec]) -> Bitmap:
+    """Return the nodes that were deleted."""
+    return from_indices([i for i, s in enumerate(nodes) if s.dynamic == "GONE"])
 
 
 def reserved_cpus(spec: NodeSpec) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slurmsim.core.records.allocation import Allocation
-from slurmsim.hostlist import numbered
+from slurmsim.hostlist import compress, natural_key, numbered
 
 
 class NodeNamer:
@@ -75,6 +75,15 @@ class NodeNamer:
         if a.runs is None:
             a.runs = index_runs(a.indices().tolist())
         return self.runs(a.runs)
+
+
+class SortingNamer(NodeNamer):
+    """The same where nodes may come later: those are last in the table, and lists of nodes are by name all the same."""
+
+    def runs(self, runs: Sequence[tuple[int, int]]) -> str:
+        """Return the hostlist of `runs` of (first index, length)."""
+        found = [self.names[i] for first, length in runs for i in range(first, first + length)]
+        return compress(sorted(found, key=natural_key))
 
 
 def index_runs(indices: Sequence[int]) -> list[tuple[int, int]]:

@@ -34,8 +34,15 @@ class Partition:
         return f"<Partition {self.name}>"
 
 
-def assign_pools(partitions: Sequence[Partition]) -> int:
-    """Set ``partition.pool`` to the number of its component of overlapping partitions; return how many there are."""
+def assign_pools(partitions: Sequence[Partition], *, together: bool = False) -> int:
+    """Set ``partition.pool`` to the number of its component of overlapping partitions; return how many there are.
+
+    With `together` all are in one, as nodes that come later may be in any.
+    """
+    if together:
+        for p in partitions:
+            p.pool = 0
+        return 1
     pools: list[tuple[Bitmap, list[Partition]]] = []
     for p in partitions:
         mask, members = p.mask, [p]

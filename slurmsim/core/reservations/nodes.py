@@ -134,7 +134,7 @@ def _named(state: ControllerState, spec: ReservationSpec, flags: set[str], parti
         flags.add("ALL_NODES")
         return state.table.everything
     flags.discard("PART_NODES")
-    if any(name not in state.table.index for name in spec.nodes):
+    if not all(map(state.table.has, spec.nodes)):
         raise SubmitError(BAD_NODE)
     return from_indices(sorted(state.table.index[name] for name in spec.nodes))
 

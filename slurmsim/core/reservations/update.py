@@ -74,7 +74,7 @@ def _nodes(
         if nodes_of.is_all(fact.nodes):
             flags |= {"ALL_NODES"}
             nodes = state.table.everything
-        elif any(name not in state.table.index for name in fact.nodes):
+        elif not all(map(state.table.has, fact.nodes)):
             raise SubmitError(nodes_of.BAD_NODE)
         else:
             flags -= {"ALL_NODES", "PART_NODES"}

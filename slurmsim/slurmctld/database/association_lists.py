@@ -68,11 +68,17 @@ def _clusters(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person
         {
             "cluster": db.cluster, "host": cluster.host,
             "port": int(str(options.get("SlurmctldPort") or 6817).partition("-")[0]), "association": root,
-            "nodes": compress(cluster.controller.state.table.names),
+            "nodes": compress(_names(cluster)),
             "tres": cluster_tres(cluster), "created": db.created, "away": False,
         },
         *others,
     ]  # fmt: skip
+
+
+def _names(cluster: LiveCluster) -> list[str]:
+    """Return the names of the nodes that are there."""
+    table = cluster.controller.state.table
+    return [name for i, name in enumerate(table.names) if not table.gone >> i & 1]
 
 
 def _untouched_root(cluster: str, user: str = "") -> Answer:
@@ -84,10 +90,11 @@ def _untouched_root(cluster: str, user: str = "") -> Answer:
 
 def cluster_tres(cluster: LiveCluster) -> dict[str, int]:
     state = cluster.controller.state
-    cpus, mem = int(state.table.cpus.sum()), int(state.table.mem.sum())
+    there = [i for i in range(state.table.n) if not state.table.gone >> i & 1]
+    cpus, mem = int(state.table.cpus[there].sum()), int(state.table.mem[there].sum())
     weighted = [p for p in state.partitions if p.spec.tres_billing_weights]
-    billing = sum(state.billing.of_node(i, weighted)["billing"] for i in range(state.table.n)) if weighted else cpus
-    return {"cpu": cpus, "mem": mem, "node": state.table.n, "billing": billing}
+    billing = sum(state.billing.of_node(i, weighted)["billing"] for i in there) if weighted else cpus
+    return {"cpu": cpus, "mem": mem, "node": len(there), "billing": billing}
 
 
 def counted_gres(cluster: LiveCluster) -> list[str]:

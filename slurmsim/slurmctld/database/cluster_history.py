@@ -79,7 +79,7 @@ class ClusterHistory:
     def _note_nodes(self) -> None:
         cluster, now = self._cluster, self._cluster.now
         states = cluster.controller.node_states
-        out = states.down | states.drained
+        out = (states.down | states.drained) & ~cluster.controller.state.table.gone
         names = cluster.controller.state.table.names
         there = {names[i]: [_state(i, cluster), *_reason(i, cluster)] for i in range(len(names)) if out >> i & 1}
         for row in self.outages:

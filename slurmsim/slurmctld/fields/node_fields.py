@@ -64,6 +64,10 @@ def used_cpus(i: int, cluster: LiveCluster) -> int:
     return int(table.cpus[i] - max(table.free_cpus[i], 0)) if table.mixed & bit else int(table.cpus[i])
 
 
+POWERED_DOWN, SET_DOWN = "powered_down", "down"
+"""What is kept of a cloud node that nothing can boot, and its value once an administrator has set the node down."""
+
+
 def count_cpus(cluster: LiveCluster) -> None:
     """Take down the CPUs that jobs have of each node, for clients that ask for a single one."""
     cluster.told_cpus = [used_cpus(i, cluster) for i in range(cluster.controller.state.table.n)]
@@ -88,7 +92,7 @@ def state(i: int, cluster: LiveCluster) -> str:
     """Return the base state: DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out as slurmctld's clients do."""
     controller = cluster.controller
     bit = 1 << i
-    if controller.node_states.down & bit:
+    if controller.node_states.down & bit and kept(i, cluster, POWERED_DOWN) in (None, SET_DOWN):
         return "DOWN"
     used = used_cpus(i, cluster)
     if not used:
@@ -112,7 +116,10 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
     maintained = functools.reduce(operator.or_, (r.nodes for r in begun if "MAINT" in r.flags), 0)
     not_heard_of = _registers(i, cluster) or _boots_untold(i, cluster)
     found: list[tuple[str, Bitmap]] = [
-        ("CLOUD", bit if spec(i, cluster).state == "CLOUD" else 0), ("DRAIN", states.drained), ("FAIL", states.failing),
+        ("CLOUD", bit if spec(i, cluster).state == "CLOUD" else 0),
+        ("DYNAMIC_NORM", bit if spec(i, cluster).dynamic else 0),
+        ("EXTERNAL", bit if spec(i, cluster).state == "EXTERNAL" else 0),
+        ("DRAIN", states.drained), ("FAIL", states.failing),
         ("NOT_RESPONDING", states.silent | states.mute | (bit if not_heard_of else 0)),
         ("REBOOT_REQUESTED", states.to_reboot), ("REBOOT_ISSUED", states.booting),
         ("MAINTENANCE", maintained), ("RESERVED", reserved),
@@ -126,6 +133,8 @@ def flags(i: int, cluster: LiveCluster) -> list[str]:
             ("POWERING_DOWN", power.nodes.going),
             ("POWERING_UP", power.nodes.coming),
         ]
+    elif kept(i, cluster, POWERED_DOWN):
+        found.append(("POWERED_DOWN", bit))
     return [name for name, mask in found if mask & bit]
 
 
@@ -137,6 +146,8 @@ def _registers(i: int, cluster: LiveCluster) -> bool:
 def _has_told(i: int, cluster: LiveCluster) -> bool:
     """Return True if slurmd has told of its node since slurm.conf was read again; one that is off or boots has not."""
     power, untold = cluster.controller.state.power, kept(i, cluster, "untold")
+    if kept(i, cluster, "unregistered"):
+        return False
     return not (untold == UNTOLD_OFF and power.off >> i & 1) and not _boots_untold(i, cluster)
 
 
@@ -147,7 +158,8 @@ def _boots_untold(i: int, cluster: LiveCluster) -> bool:
 
 def _known(i: int, cluster: LiveCluster) -> bool:
     """Return True if slurmctld knows what slurmd tells of its node; 22.05 keeps most of that of its old records."""
-    return _has_told(i, cluster) or not since(cluster.release, "reconfigure_begins_anew")
+    kept_anyway = not since(cluster.release, "reconfigure_begins_anew") and not kept(i, cluster, "unregistered")
+    return _has_told(i, cluster) or kept_anyway
 
 
 def _cap_watts(i: int, cluster: LiveCluster) -> int | None:
@@ -199,8 +211,8 @@ def kept(i: int, cluster: LiveCluster, field: str) -> Any:
 
 
 def is_future(cluster: LiveCluster, i: int) -> bool:
-    """Return True if ``state=future`` has put the node away: it is down, and not shown until it is resumed."""
-    return bool(kept(i, cluster, "future"))
+    """Return True if ``state=future`` has put the node away, or it was deleted: it is down, and not shown."""
+    return bool(kept(i, cluster, "future")) or bool(cluster.controller.state.table.gone >> i & 1)
 
 
 def is_hidden_cloud(cluster: LiveCluster, i: int) -> bool:
@@ -328,8 +340,10 @@ def _minutes(seconds: int | None) -> int | None:
     return None if seconds is None else seconds // 60
 
 
-def _partition_tres(p: Partition, cluster: LiveCluster) -> str:
+def _partition_tres(p: Partition, cluster: LiveCluster) -> str | None:
     """As last counted: weights that came since without nodes do not show yet (_calc_part_tres)."""
+    if not p.total_nodes and not p.spec.nodes:
+        return None
     counted = cluster.partition_texts.get(p.name, {}).get(COUNTED_WEIGHTS)
     found = cluster.controller.state.billing.capacity(p, counted)
     return format_tres({name: count for name, count in found.items() if count or "/" not in name})

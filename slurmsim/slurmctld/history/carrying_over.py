@@ -14,6 +14,7 @@ from slurmsim.core.records.messages import AlterNodes, AlterPartition, DeletePar
 from slurmsim.errors import OutputError, SubmitError
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
+from slurmsim.sim.growing import growth
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.reconfiguration import RUNNING, Configuration, differences
 from slurmsim.slurmctld.snapshot.image import restore, take
@@ -48,7 +49,9 @@ def adopt(engine: Engine, old: Configuration, new: Configuration, make: Make) ->
         engine = _carried_over(engine, old, new, make)
     engine.conf, engine.host = new.facts, new.host
     files = new.cluster
-    engine.spec = replace(engine.spec, options=files.options, nodes=files.nodes, partitions=files.partitions)
+    engine.spec = replace(
+        engine.spec, options=files.options, nodes=files.nodes, partitions=files.partitions, database=files.database
+    )  # fmt: skip
     return engine
 
 
@@ -57,6 +60,9 @@ def _may_change(what: str, old: Configuration, new: Configuration) -> bool:
     if kind == "partition":
         return True
     if kind == "node":
+        name, _, how = rest.partition(" is ")
+        if how:
+            return any(one.dynamic and one.name == name for one in (*old.cluster.nodes, *new.cluster.nodes))
         before = {node.name: node for node in old.cluster.nodes}.get(rest)
         after = {node.name: node for node in new.cluster.nodes}.get(rest)
         if before is None or after is None:
@@ -67,9 +73,9 @@ def _may_change(what: str, old: Configuration, new: Configuration) -> bool:
 
 
 def _carried_over(engine: Engine, old: Configuration, new: Configuration, make: Make) -> Engine:
-    present = replace(new.cluster, nodes=old.cluster.nodes, partitions=old.cluster.partitions)
+    present = replace(new.cluster, nodes=_until_told(old, new), partitions=old.cluster.partitions)
     again = make(replace(new, cluster=present))
-    restore(again, list(take(engine)))
+    restore(again, list(take(engine)), growth(again.controller) if old.cluster.nodes != present.nodes else None)
     again.storage.store = engine.storage.store
     again.real = engine.real
     c = again.controller
@@ -85,11 +91,17 @@ def _carried_over(engine: Engine, old: Configuration, new: Configuration, make: 
     return again
 
 
+def _until_told(old: Configuration, new: Configuration) -> tuple[NodeSpec, ...]:
+    """Return the nodes before what has changed of them is told: those there were, and the new ones behind them."""
+    known = old.cluster.nodes
+    kept = (replace(node, dynamic=now.dynamic) for node, now in zip(known, new.cluster.nodes, strict=False))
+    return (*kept, *new.cluster.nodes[len(known) :])
+
+
 def _nodes(old: Configuration, new: Configuration) -> Iterable[Fact]:
-    before = {node.name: node for node in old.cluster.nodes}
-    for node in new.cluster.nodes:
+    for node, before in zip(new.cluster.nodes, old.cluster.nodes, strict=False):
         changes: dict[str, Any] = {
-            name: getattr(node, name) for name in OF_NODES if getattr(node, name) != getattr(before[node.name], name)
+            name: getattr(node, name) for name in OF_NODES if getattr(node, name) != getattr(before, name)
         }
         if changes:
             yield AlterNodes((node.name,), **changes)

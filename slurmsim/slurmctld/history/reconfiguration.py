@@ -11,6 +11,7 @@ from typing import Any
 
 from slurmsim.config.accounting.draft import Draft
 from slurmsim.config.accounting.load import read_draft
+from slurmsim.config.dynamic_nodes import GONE
 from slurmsim.config.files import Carried, Files, Remembering
 from slurmsim.config.load import load_cluster, make_cluster
 from slurmsim.config.option import Status
@@ -106,7 +107,7 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
     a, b = old.cluster, new.cluster
     found = _changed_options(old, new)
     for kind, before, after in (("node", a.nodes, b.nodes), ("partition", a.partitions, b.partitions)):
-        found += _of_kind(kind, {one.name: one for one in before}, {one.name: one for one in after})
+        found += _of_kind(kind, _there(before), _there(after))
     if [p.name for p in a.partitions] != [p.name for p in b.partitions] and not found:
         found.append("the order of partitions")
     if a.networks != b.networks:
@@ -124,6 +125,11 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
     if not any(one.startswith("SchedulerType") for one in found):
         found += [f"{key} of the policy in SchedulerType ({text})" for key, text in _policy_changes(old, new)]
     return found
+
+
+def _there(records: Iterable[Any]) -> dict[str, Any]:
+    """Return nodes or partitions by name, without nodes that were deleted."""
+    return {one.name: one for one in records if getattr(one, "dynamic", "") != GONE}
 
 
 def _changed_options(old: Configuration, new: Configuration) -> list[str]:

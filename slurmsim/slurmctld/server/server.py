@@ -37,6 +37,7 @@ from slurmsim.slurmctld.processes.solver import NOTHING, Solver
 from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
 from slurmsim.slurmctld.requests.shapes.requests import check_arguments, check_message
 from slurmsim.slurmctld.requests.shapes.values import Malformed
+from slurmsim.slurmctld.server import node_changes
 from slurmsim.slurmctld.server.command_book import CommandBook
 from slurmsim.slurmctld.server.connections import Connections
 from slurmsim.slurmctld.server.daemon_status import daemon_status
@@ -515,11 +516,15 @@ class Server:
             return refused
         request, last_id = [now, call, person.uid, person.name, arguments], self.engine.job_table.last_id
         line, told = b"", self.engine.network.n_told
+        half: Refusal | None = None
         try:
             if own is not None:
                 return {"ok": own(arguments, person)}
             if call == "reconfigure":
                 self._reread(now, person)
+            if call in node_changes.CALLS:
+                arguments, half = self._change_nodes(call, arguments, now, person)
+                request = [now, call, person.uid, person.name, arguments]
             if call in self.engine.changes:
                 line = self.journal.text(request)
                 self.journal.reserve(len(line) + OUTCOME + (0 if call in ENDS else self._kept()))
@@ -546,6 +551,8 @@ class Server:
             self._noted = now
         if call in ("ended", "program_ended"):
             self._over(call, arguments)
+        if half is not None:
+            return {"refused": [half.number, half.text]}
         return {"ok": {**found, "job_submit_user_msg": "\n".join(said)} if said else found}
 
     def _ask_script(
@@ -694,6 +701,26 @@ class Server:
             raise Refusal(str(error)) from None
         if again is not self.engine:
             self._go_on_with(again)
+
+    def _change_nodes(
+        self, call: str, arguments: dict[str, Any], now: int, person: Person
+    ) -> tuple[dict[str, Any], Refusal | None]:
+        """Go on with other dynamic nodes; return the request to be carried out, and what is refused of it."""
+        texts, folder = self._history.configuration.texts, self._history.folder
+        text, arguments, half = node_changes.wanted(self.engine, texts, call, arguments, person)
+        before = texts.get(node_changes.FILE, "")
+        if text == before:
+            return arguments, half
+        try:
+            node_changes.write(folder, text)
+            again = self._history.reread(self.engine, now)
+        except (OSError, OutputError, ConfigError) as error:
+            with contextlib.suppress(OSError):
+                node_changes.write(folder, before)
+            raise Refusal(f"{error}\n{UNSPECIFIED[1]}") from None
+        if again is not self.engine:
+            self._go_on_with(again)
+        return arguments, half
 
     def _down(self, arguments: dict[str, Any], person: Person) -> Answer:
         self._owner_only(person)

@@ -1,6 +1,6 @@
 """An engine written down, and taken up again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from slurmsim.core.accounting.job_limits import JobLimits
@@ -38,8 +38,10 @@ def take(engine: Engine) -> Tables:
     yield from encoder.chunks()
 
 
-def restore(engine: Engine, tables: Iterable[dict[str, Any]]) -> None:
+def restore(engine: Engine, tables: Iterable[dict[str, Any]], grow: Callable[[], None] | None = None) -> None:
     """Make `engine`, newly made from the configuration that `tables` were taken under, what it was then.
+
+    With `grow` it may have more nodes than that: this is called once the state is there.
 
     Raises
     ------
@@ -73,6 +75,9 @@ def restore(engine: Engine, tables: Iterable[dict[str, Any]]) -> None:
     decoder.fill()
     for what, attribute, value in kept:
         object.__setattr__(what, attribute, decoder.value(value))
+    if grow is not None:
+        grow()
+        engine.told_cpus = []
     upgrades.complete(decoder.records("shape"), decoder.records("fair tree"), schema)
     pending: list[Pending] = [
         (time, priority, number, [decoder.value(call) for call in calls], decoder.value(value))

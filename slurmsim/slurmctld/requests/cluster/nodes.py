@@ -6,9 +6,10 @@ neither down, drained nor failing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.config.dynamic_nodes import nodes_of_line
 from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY
 from slurmsim.core.records.messages import (
     AlterNodes,
@@ -30,14 +31,15 @@ from slurmsim.protocol import Refusal
 from slurmsim.records.node import NODE
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.submit_request import MOST_NAMES
-from slurmsim.slurmctld.fields.node_fields import is_future
+from slurmsim.slurmctld.fields.node_fields import POWERED_DOWN, SET_DOWN, is_future
+from slurmsim.slurmctld.requests.cluster import dynamic_nodes
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
     from slurmsim.slurmctld.base.people import Person
 
 Arguments = dict[str, Any]
-CHANGES = frozenset({"update_node", "create_node", "delete_node", "reboot_nodes"})
+CHANGES = frozenset({"update_node", "create_node", "delete_node", "register_node", "reboot_nodes"})
 NODES_STAY = "slurmsim does not move nodes to another unit of a topology"
 BAD_USER, BAD_NODE = "Invalid user id", "Invalid node name specified"
 DEFAULT_WEIGHT = 1
@@ -53,7 +55,7 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
     control = _Nodes(cluster)
     return {
         "update_node": control.update, "create_node": control.create, "delete_node": control.delete,
-        "reboot_nodes": control.reboot,
+        "reboot_nodes": control.reboot, "register_node": control.register,
     }  # fmt: skip
 
 
@@ -77,12 +79,12 @@ class _Nodes:
         """Nodes of a list, ``ALL`` for every one. Raises Refusal for one there is not."""
         table = self.cluster.controller.state.table
         if text.upper() == "ALL":
-            return tuple(table.names)
+            return tuple(name for i, name in enumerate(table.names) if not table.gone >> i & 1)
         try:
             names = tuple(expand(text, MOST_NAMES))
         except ValueError:
             names = ()
-        if not names or any(name not in table.index for name in names):
+        if not names or not all(map(table.has, names)):
             raise Refusal(BAD_NODE)
         return names
 
@@ -202,7 +204,10 @@ class _Nodes:
         match state:
             case "DOWN":
                 i = self.cluster.controller.state.table.index[name]
-                self.cluster.node_texts.setdefault(i, {})["future"] = None
+                kept = self.cluster.node_texts.setdefault(i, {})
+                kept["future"] = None
+                if kept.get(POWERED_DOWN):
+                    kept[POWERED_DOWN] = SET_DOWN
                 return [NodesDown(only, reason)]
             case "DRAIN":
                 return [NodesDrain(only, reason)]
@@ -238,6 +243,9 @@ class _Nodes:
         waits = bool(states.to_reboot & bit)
         future = is_future(self.cluster, i)
         match state:
+            case "RESUME" if self.cluster.node_texts.get(i, {}).get(POWERED_DOWN) == SET_DOWN:
+                self.cluster.node_texts[i][POWERED_DOWN] = True
+                return []
             case "FUTURE" if not future and table.idle & bit:
                 self.cluster.node_texts.setdefault(i, {})["future"] = True
                 return [NodesDown(only, "", alone=True)]
@@ -270,6 +278,8 @@ class _Nodes:
     def _require_registration(self, name: str) -> None:
         """For the rest of the present second nothing is known of the node's slurmd."""
         i = self.cluster.controller.state.table.index[name]
+        if self.cluster.controller.state.table.specs[i].state == "EXTERNAL":
+            return  # it has no slurmd
         self.cluster.node_texts.setdefault(i, {})["registers"] = self.cluster.now
 
     def reboot(self, arguments: Arguments, person: Person) -> Arguments:
@@ -301,22 +311,39 @@ class _Nodes:
         return {}
 
     def create(self, arguments: Arguments, person: Person) -> Arguments:
-        """Refuse ``scontrol create node``: it is not modelled; Slurm refuses states that new nodes cannot have."""
+        """Note what is known of new nodes: the server has put them into the configuration."""
         administrators_only(self.cluster, person)
-        words = (word.partition("=") for word in str(arguments["line"]).upper().split())
-        state = next((value for key, _, value in words if key == "STATE"), "UNKNOWN")
-        if not _NEW_STATES & {*state.split("+")}:
-            raise Refusal("Invalid node state specified")
-        raise Refusal("Requested operation not supported on this system")
+        lines = nodes_of_line(str(arguments["line"]))
+        self._require(one.name for one in lines)
+        dynamic_nodes.created(self.cluster, lines)
+        return {}
+
+    def register(self, arguments: Arguments, person: Person) -> Arguments:
+        """Note that a slurmd has told of its node."""
+        administrators_only(self.cluster, person)
+        names = [one.name for one in nodes_of_line(str(arguments["line"]))]
+        self._require(names)
+        dynamic_nodes.registered(self.cluster, names, str(arguments.get("host") or ""))
+        return {"gres": arguments.get("gres")}
+
+    def _require(self, names: Iterable[str]) -> None:
+        """Raise Refusal unless these nodes are there: an engine alone makes none."""
+        if not all(name in self.cluster.controller.state.table.index for name in names):
+            raise Refusal(dynamic_nodes.NOT_SUPPORTED)
 
     def delete(self, arguments: Arguments, person: Person) -> Arguments:
-        """Refuse ``scontrol delete node``: only dynamic nodes may go, and there are none."""
+        """Forget what was known of deleted nodes: the server has taken them out of the configuration."""
         administrators_only(self.cluster, person)
-        self._names(str(arguments["target"]))
-        raise Refusal("Requested operation not supported on this system")
-
-
-_NEW_STATES = frozenset({"CLOUD", "FUTURE", "EXTERNAL"})
+        table = self.cluster.controller.state.table
+        gone = {name: i for i, name in enumerate(table.names) if table.gone >> i & 1}
+        for name in expand(str(arguments["target"]), MOST_NAMES):
+            i = gone.get(name)
+            if i is None:
+                raise Refusal(dynamic_nodes.NOT_SUPPORTED)
+            self.cluster.node_texts.pop(i, None)
+            self.cluster.node_reasons.note(i, None, self.cluster.now, 0)
+        self.cluster.network.tell(self.cluster.now, [])
+        return {}
 
 
 def _joined(facts: Sequence[Fact]) -> list[Fact]:

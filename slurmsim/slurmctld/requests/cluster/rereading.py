@@ -115,8 +115,9 @@ def _partitions(cluster: LiveCluster) -> Iterable[Fact]:
 def _nodes(cluster: LiveCluster) -> Iterable[Fact]:
     """Weights, GRES and features as slurm.conf has them, all features active."""
     table = cluster.controller.state.table
-    for node in cluster.spec.nodes:
-        i = table.index[node.name]
+    for i, node in enumerate(cluster.spec.nodes):
+        if table.gone >> i & 1:
+            continue
         kept, present = cluster.node_texts.get(i, {}).pop("features_act", None), table.specs[i]
         asked = (present.weight, present.features, present.gres)
         if kept is not None or asked != (node.weight, node.features, node.gres):
@@ -126,6 +127,6 @@ def _nodes(cluster: LiveCluster) -> Iterable[Fact]:
 def _no_longer_future(cluster: LiveCluster) -> Iterable[Fact]:
     table = cluster.controller.state.table
     for i, name in enumerate(table.names):
-        if is_future(cluster, i):
+        if is_future(cluster, i) and not table.specs[i].dynamic:
             cluster.node_texts[i]["future"] = None
             yield NodesResume((name,))

@@ -256,6 +256,7 @@ REQUESTS: dict[str, Shape] = {
                            reason=TEXT),
     "update_node": Fields({**settable(NODE, _OF_NODES, "names").known, "power_action": TEXT}, frozenset({"names"})),
     "create_node": _fields("line", line=TEXT),
+    "register_node": _fields("line", line=TEXT, host=TEXT, gres=TEXT),
     "delete_node": _fields("target", target=LIST),
     "reboot_nodes": _fields("names", names=LIST, asap=FLAG, forced=FLAG, next_state=OneOf(("DOWN", "RESUME")),
                             reason=TEXT, power_action=TEXT),

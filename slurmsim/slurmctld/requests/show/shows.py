@@ -64,7 +64,8 @@ class _Shows:
         folder = conf.scalar("ClusterName") and "/etc/slurm/slurm.conf"
         facts: dict[str, Any] = {
             "BOOT_TIME": cluster.network.start_time, "NEXT_JOB_ID": cluster.job_table.last_id + 1,
-            "MaxNodeCount": cluster.controller.state.table.n, "ClusterName": cluster.spec.name,
+            "MaxNodeCount": int(cluster.spec.options.get("MaxNodeCount") or cluster.controller.state.table.n),
+            "ClusterName": cluster.spec.name,
             "SLURM_CONF": folder or "/etc/slurm/slurm.conf", "SLURM_VERSION": cluster.version,
             "SlurmctldHost[0]": conf.hosts[0] if conf.hosts else "localhost",
         }  # fmt: skip
