@@ -30,7 +30,7 @@ AT_ONCE = 65536  # entries of the log that are Python's numbers at a time
 class Places:
     """The nodes of jobs, by row of the workload or by entry of the log."""
 
-    lists: Texts  # by entry: the nodes it is about, as Slurm prints them
+    lists: Callable[[Numbers], Texts]  # the nodes that entries are about, as Slurm prints them
     moved: npt.NDArray[np.int32]  # by entry: how many nodes have a job now that had none, or fewer
     nodes: Numbers  # by row: how many it has
     cpus: Numbers  # by row
@@ -38,7 +38,7 @@ class Places:
 
 
 def whole_places(
-    workload: Workload, state: ControllerState, log: Any, n_runs: Numbers, sign: npt.NDArray[np.int8]
+    workload: Workload, state: ControllerState, log: Any, n_runs: npt.NDArray[np.int32], sign: npt.NDArray[np.int8]
 ) -> Places:
     """Return the places where each job has as many whole nodes as it has tasks.
 
@@ -48,34 +48,34 @@ def whole_places(
     each = state.table.total_cpus // state.table.n
     sizes, size_of = np.unique(need, return_inverse=True)
     texts = [f"{each}(x{size})" if size > 1 else str(each) for size in sizes.tolist()]
-    lists = _node_lists(log, n_runs, state.cluster.namer.runs)
+    lists = _lists_of_runs(log, n_runs, state.cluster.namer.runs)
     return Places(lists, (sign * need[rows]).astype(np.int32), need, need * each, (size_of, texts))
 
 
-def _node_lists(log: Any, n_runs: Numbers, name: Callable[[Any], str]) -> Texts:
-    """Return the nodes of each entry of the log; `n_runs` of its runs are about it, and `name` names runs.
+def _lists_of_runs(log: Any, n_runs: npt.NDArray[np.int32], name: Callable[[Any], str]) -> Callable[[Numbers], Texts]:
+    """Return what tells the nodes of entries of the log; `n_runs` of its runs are about each, and `name` names runs.
 
-    Runs are looked at some thousand at a time: all of them as keys of a dictionary took 150 MB in a year like Titan's.
+    They are named when they are asked for: all names at once took 150 MB in a year like Titan's.
     """
-    columns = [np.frombuffer(column, np.int64) for column in (log.begins, log.sizes)]
-    codes, lists = np.zeros(len(n_runs), np.int32), {"": 0}
-    there = np.flatnonzero(n_runs)
-    ends = np.cumsum(n_runs[there])
-    for begin in range(0, len(there), AT_ONCE):
-        part = ends[begin : begin + AT_ONCE]
-        first = 0 if begin == 0 else int(ends[begin - 1])
-        both = np.stack([column[first : part[-1]] for column in columns], axis=1)
-        raw, at, known, found = both.tobytes(), 0, dict[bytes, int](), []
-        for following in ((part - first) * 2 * both.itemsize).tolist():
-            key = raw[at:following]
-            code = known.get(key)
-            if code is None:
-                pairs = np.frombuffer(key, np.int64).reshape(-1, 2).tolist()
-                code = known[key] = lists.setdefault(name(pairs), len(lists))
-            found.append(code)
-            at = following
-        codes[there[begin : begin + AT_ONCE]] = found
-    return codes, list(lists)
+    begins, sizes = (
+        np.frombuffer(column, np.int64)[: log.n_runs].astype(np.int32) for column in (log.begins, log.sizes)
+    )
+    until = np.cumsum(n_runs)
+
+    def lists(entries: Numbers) -> Texts:
+        many = n_runs[entries]
+        ends = np.cumsum(many)
+        at = np.repeat(until[entries] - ends, many) + np.arange(ends[-1])
+        both = np.stack([begins[at], sizes[at]], axis=1)
+        raw, size, begin = both.tobytes(), both.itemsize * 2, 0
+        index: dict[bytes, int] = {}
+        codes = []
+        for end in (ends * size).tolist():
+            codes.append(index.setdefault(raw[begin:end], len(index)))
+            begin = end
+        return np.array(codes, np.int32), [name(np.frombuffer(key, np.int32).reshape(-1, 2).tolist()) for key in index]
+
+    return lists
 
 
 def shared_places(workload: Workload, state: ControllerState, kinds: npt.NDArray[np.int8], rows: Numbers) -> Places:
@@ -99,7 +99,8 @@ def shared_places(workload: Workload, state: ControllerState, kinds: npt.NDArray
         codes[entry] = lists.setdefault(cluster.node_list(found), len(lists))
         nodes[row], cpus[row] = found.n_nodes, found.n_cpus
         each_of[row] = each.setdefault(cluster.cpus_per_node(found), len(each))
-    return Places((codes, list(lists)), moved, nodes, cpus, (each_of, list(each)))
+    names = list(lists)
+    return Places(lambda entries: (codes[entries], names), moved, nodes, cpus, (each_of, list(each)))
 
 
 def _starts_and_ends(kinds: npt.NDArray[np.int8], rows: Numbers) -> Iterator[tuple[int, int, bool]]:

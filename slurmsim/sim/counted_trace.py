@@ -47,7 +47,7 @@ class CountedTrace:
         n, started = len(workload), self.kinds == constants.LOG_START
         self._sign = started.astype(np.int8) - (self.kinds == constants.LOG_END)  # jobs that run more or less
         if log.n_runs:
-            n_runs = whats // (constants.LOG_KINDS * constants.LOG_NOTES)
+            n_runs = (whats // (constants.LOG_KINDS * constants.LOG_NOTES)).astype(np.int32)
             self._places = whole_places(workload, state, log, n_runs, self._sign)
         else:
             self._places = shared_places(workload, state, self.kinds, self.rows)
@@ -104,7 +104,7 @@ class CountedTrace:
             "req_nodes": need if self._linear else 1, "req_cpus": need,
             "req_gpus": 0, "time_limit_s": np.where(limit == ONE_YEAR_S, NULL, limit), "submit": submit,
             "last_submit": submit, "eligible": submit, "start": start, "end": end, "state": _at(self._state, rows),
-            "exit_code": _at(self._exit_code, rows), "node_list": _at(places.lists, begun),
+            "exit_code": _at(self._exit_code, rows), "node_list": places.lists(begun),
             "reason": _at(self._reason, rows), "priority": rank, "restarts": 0, "run_time_s": end - start,
             "wait_s": start - submit, "scheduler": (self._notes[begun], [self._label, MAIN]),
             "held_since": start, "cpus_per_task": 1,
@@ -119,13 +119,13 @@ class CountedTrace:
         )
         state, states = self._state
         reason, reasons = self._reason
-        lists, names = self._places.lists
+        lists = self._places.lists(np.arange(part.start, part.stop))
         decided, says = started | planned, planned | (kinds == constants.LOG_REASON)
         found = {
             "time": self.times[part], "event": (kinds, _EVENTS), "job_id": self._ints["job_id"][rows],
             "state": (np.where(ended, state[rows] + len(_BEGUN), started), [*_BEGUN, *states]),
             "reason": (np.where(ended, reason[rows] + len(_SAID), np.where(says, notes, 0)), [*_SAID, *reasons]),
-            "partition": self._partition, "nodes": (lists[part], names),
+            "partition": self._partition, "nodes": lists,
             "value": np.where(decided, self.values[part], NULL),
             "scheduler": (np.where(decided, np.where(started, notes, 0) + 1, 0), ["", self._label, MAIN]),
         }  # fmt: skip
