@@ -49,4 +49,10 @@ BY_MAIN: Final = 1
 SAYS_NONE: Final = 0
 SAYS_RESOURCES: Final = 1
 SAYS_PRIORITY: Final = 2
+# which policy `counts` decides as: EASY, in which jobs behind the head come in order or the shortest first; first come,
+# first served; and shortest first
+EASY: Final = 0
+EASY_SHORTEST: Final = 1
+FCFS: Final = 2
+SHORTEST: Final = 3
 NO_TIME: Final = 1 << 62  # later than all that happens

@@ -1,8 +1,8 @@
-"""EASY where a job is a row and all that counts is how many equal nodes are free: a whole run, instant by instant.
+"""EASY where a job is a row and all that counts is how many equal units are free: a run instant by instant.
 
-It decides what `slurmsim_policies.easy` decides around the core, and keeps a log of it; nothing else is known of a job
-than when it is submitted, how many nodes it needs, its limit, and how long it runs. A run of KTH takes 0.02 s of CPU
-here and 2.1 s by way of the core.
+It decides what `slurmsim_policies.easy` decides around the core, or `fcfs` or `spf`, and keeps a log of it. Nothing
+else is known of a job than when it is submitted, how many units it needs, its limit, and how long it runs. A run of KTH
+takes 0.02 s of CPU here and 2.1 s by way of the core.
 """
 
 from __future__ import annotations
@@ -10,7 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmsim.kernel.arrays import zeros
-from slurmsim.kernel.constants import BY_POLICY, LOG_END, LOG_PLAN, LOG_START, LOG_SUBMIT, NO_TIME, SAYS_NONE
+from slurmsim.kernel.constants import (
+    BY_POLICY,
+    EASY_SHORTEST,
+    FCFS,
+    LOG_END,
+    LOG_PLAN,
+    LOG_START,
+    LOG_SUBMIT,
+    NO_TIME,
+    SAYS_NONE,
+    SHORTEST,
+)
 
 if TYPE_CHECKING:
     from slurmsim.kernel import happenings
@@ -23,9 +34,12 @@ class Counts:
     ----------
     happens
         The jobs, and what happens to them.
+    policy
+        `EASY`, `EASY_SHORTEST`, `FCFS` or `SHORTEST`.
     """
 
-    def __init__(self, happens: happenings.Happenings) -> None:
+    def __init__(self, happens: happenings.Happenings, policy: int) -> None:
+        self.policy = policy
         n, free = happens.n, happens.nodes.free
         self.ids, self.submit, self.need = happens.ids, happens.submit, happens.need
         self.limit, self.run = happens.limit, happens.run
@@ -75,6 +89,9 @@ class Counts:
 
         If only jobs came since the last pass, only they can start.
         """
+        if self.policy == SHORTEST:
+            self._start_shortest(now)
+            return
         if self.n_queue == 0:
             self.head = -1
             self.known = self.fresh = False
@@ -87,11 +104,23 @@ class Counts:
         while self.n_queue > 0:
             row = self.queue[0]
             if self.need[row] > self.free:
-                self.head = row
-                self._backfill(now, only_new=False)
+                if self.policy != FCFS:
+                    self.head = row
+                    self._backfill(now, only_new=False)
                 break
             self._start(now, row)
         self.fresh = True
+
+    def _start_shortest(self, now: int) -> None:
+        """Start the jobs with the shortest limit, of equal ones the first, up to one that does not fit."""
+        while self.n_queue > 0:
+            best = self.queue[0]
+            for k in range(1, self.n_queue):
+                if self.limit[self.queue[k]] < self.limit[best]:
+                    best = self.queue[k]
+            if self.need[best] > self.free:
+                return
+            self._start(now, best)
 
     def _backfill(self, now: int, only_new: bool) -> None:
         """Start of the jobs that fit, new ones or all, those that end before the head's shadow or leave it enough."""
@@ -108,6 +137,8 @@ class Counts:
             if self.planned[self.head] != self.shadow + 1:
                 self.planned[self.head] = self.shadow + 1
                 self.log.note(LOG_PLAN, SAYS_NONE, self.head, now, self.shadow, 0)
+        if self.policy == EASY_SHORTEST:
+            self._sort_fitting(n)
         for k in range(n):
             row = self.fitting[k]
             need = self.need[row]
@@ -118,6 +149,15 @@ class Counts:
             elif need <= self.extra:
                 self._start(now, row)
                 self.extra -= need
+
+    def _sort_fitting(self, n: int) -> None:
+        """Put the first `n` that fit in order of their limits; those with equal ones stay in order."""
+        for i in range(1, n):
+            row, k = self.fitting[i], i
+            while k > 0 and self.limit[self.fitting[k - 1]] > self.limit[row]:
+                self.fitting[k] = self.fitting[k - 1]
+                k -= 1
+            self.fitting[k] = row
 
     def _find_shadow(self) -> None:
         """Find the earliest end by limit at which the head fits; all that ends in that second counts."""

@@ -1,4 +1,4 @@
-"""Which runs are counted: EASY or Slurm's backfill as it is, on a plain cluster, of jobs that are rows."""
+"""Which runs are counted: easy, fcfs, spf or Slurm's backfill as it is, on a plain cluster, of jobs that are rows."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def is_counted(prepared: Prepared) -> bool:
     options, policy, cluster = prepared.options, prepared.policy, prepared.cluster
     if any(getattr(options, one.name) != one.default for one in fields(RunOptions) if one.name not in PLAIN):
         return False
-    if not _has_kernel(policy) or any(policy.options[name] != one.default for name, one in policy.OPTIONS.items()):
+    if not _has_kernel(policy):
         return False
     if prepared.timed or prepared.endless or prepared.accounting is not None or prepared.until is not None:
         return False
     linear = cluster.option("SelectType") == "select/linear"
     if options.conf is not None and not (linear and policy.name == "backfill"):
         return False
-    if not _is_plain(cluster, options) or not (linear or cluster.nodes[0].cpus == 1 or policy.name == "easy"):
+    if not _is_plain(cluster, options) or not (linear or cluster.nodes[0].cpus == 1 or policy.event_driven):
         return False
     units = len(cluster.nodes) if linear else sum(node.cpus for node in cluster.nodes)
     if not can_be_counted(prepared.workload, units, linear=linear):
@@ -77,13 +77,13 @@ def _is_plain(cluster: ClusterSpec, options: RunOptions) -> bool:
 
 
 def _has_kernel(policy: Policy) -> bool:
-    """Return True if a kernel decides as `policy` does, and sooner."""
-    if policy.name == "easy":
-        from slurmsim_policies.easy import Easy
-
-        return type(policy) is Easy
-    if policy.name == "backfill" and compiled("slurm_run"):
-        from slurmsim_policies.slurm_backfill import SlurmBackfill
-
-        return type(policy) is SlurmBackfill
-    return False
+    """Return True if a kernel decides as `policy` does with its options, and sooner."""
+    of_counts = {"easy": "Easy", "fcfs": "Fcfs", "spf": "Spf"}
+    kind, usual = type(policy), {name: one.default for name, one in policy.OPTIONS.items()}
+    if policy.name in of_counts:
+        order = {"order": policy.options["order"]} if policy.name == "easy" else {}
+        known = (f"slurmsim_policies.{policy.name}", of_counts[policy.name])
+        return (kind.__module__, kind.__qualname__) == known and policy.options == usual | order
+    if policy.name != "backfill" or kind.__module__ != "slurmsim_policies.slurm_backfill.cycle":
+        return False
+    return policy.options == usual and compiled("slurm_run")  # as Python it is as dear as the core

@@ -75,10 +75,17 @@ class CountedRun:
         units = table.n if whole else table.total_cpus
         self._happens = load("happenings").Happenings(*map(_integers, columns), units, whole)
         # the kernel that decides
-        self._rows = load("counts").Counts(self._happens) if event_driven else self._slurm_run()
+        self._rows = load("counts").Counts(self._happens, self._order()) if event_driven else self._slurm_run()
         self._calls: list[Callable[[Any], None]] = [self._turn]
         self._flush: Callable[[], None] | None = None
         self._turns = 0
+
+    def _order(self) -> int:
+        """Return how the kernel calls the policy."""
+        policy = self._simulation.controller.state.policy
+        if policy.options.get("order", "queue") != "queue":
+            return constants.EASY_SHORTEST
+        return {"fcfs": constants.FCFS, "spf": constants.SHORTEST}.get(policy.name, constants.EASY)
 
     def _slurm_run(self) -> Any:
         """Return Slurm's main scheduler and backfill, as they are configured."""

@@ -133,12 +133,13 @@ class CountedTrace:
 
     def usage(self, turns: Numbers) -> Callable[[slice], dict[str, Any]]:
         """Return what makes cells of the table usage: of each instant a row of the cluster and one of the partition."""
-        sign, places = self._sign.astype(np.int64), self._places
-        busy = np.cumsum(places.moved, dtype=np.int64)[turns]
-        cpus = np.cumsum(sign * places.cpus[self.rows])[turns]
-        running = np.cumsum(sign)[turns]
+        sign, places = self._sign, self._places
+        busy, running = np.cumsum(places.moved)[turns], np.cumsum(sign, dtype=np.int64)[turns]
+        total = places.cpus[self.rows]
+        total *= sign
+        cpus = np.cumsum(total, out=total)[turns]
         came, started = self.kinds == constants.LOG_SUBMIT, self.kinds == constants.LOG_START
-        waiting = np.cumsum(came.astype(np.int64) - started)[turns]
+        waiting = np.cumsum(came.view(np.int8) - started.view(np.int8), dtype=np.int64)[turns]
         times, n_nodes = self.times[turns], self._n_nodes
 
         def make(part: slice) -> dict[str, Any]:

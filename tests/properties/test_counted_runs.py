@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +30,9 @@ from slurmsim.trace.columns import NULL, int_values, text_codes
 from slurmsim.trace.schema import TABLES
 from slurmsim.workload import TextColumn, Workload
 from slurmsim_policies.easy import Easy
+from slurmsim_policies.fcfs import Fcfs
 from slurmsim_policies.slurm_backfill import SlurmBackfill
+from slurmsim_policies.spf import Spf
 
 Jobs = list[tuple[int, int, int, int, int, str]]
 JOB = st.tuples(
@@ -51,6 +55,7 @@ PARAMETERS = st.lists(
     ]),
     max_size=3, unique_by=lambda one: one.partition("=")[0],
 )  # fmt: skip
+CLASSIC: list[Callable[[], Policy]] = [Easy, partial(Easy, {"order": "shortest"}), Fcfs, Spf]
 Rows = tuple[dict[str, list[Any]], tuple[int, int, int]]
 """Rows of the trace; passes of the main scheduler and of the policy, and backfilled jobs."""
 
@@ -113,9 +118,11 @@ def _cells(array: Any, kind: str) -> list[Any]:
 
 
 @FORMS
-@given(LOGS, st.integers(5, 8), st.randoms(use_true_random=False), st.integers(1, 200))
-def test_the_trace_is_that_of_the_core(form: str, jobs: Jobs, n_nodes: int, random: Any, rows: int) -> None:
-    compare(form, numbered(jobs, random), make_cluster(n_nodes, 1), Easy, rows)
+@given(LOGS, st.integers(5, 8), st.sampled_from(CLASSIC), st.randoms(use_true_random=False), st.integers(1, 200))
+def test_the_trace_is_that_of_the_core(
+    form: str, jobs: Jobs, n_nodes: int, policy: Callable[[], Policy], random: Any, rows: int
+) -> None:
+    compare(form, numbered(jobs, random), make_cluster(n_nodes, 1), policy, rows)
 
 
 @FORMS
@@ -177,7 +184,7 @@ def numbered(jobs: Jobs, random: Any) -> Workload:
     return workload
 
 
-def compare(form: str, workload: Workload, cluster: ClusterSpec, policy: type[Policy], rows: int) -> None:
+def compare(form: str, workload: Workload, cluster: ClusterSpec, policy: Callable[[], Policy], rows: int) -> None:
     linear = cluster.option("SelectType") == "select/linear"
     units = len(cluster.nodes) if linear else sum(node.cpus for node in cluster.nodes)
     assert counted.can_be_counted(workload, units, linear=linear)
@@ -211,7 +218,9 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("policy", ["easy", pytest.param("backfill", marks=NEEDS_EXTENSIONS)])
+@pytest.mark.parametrize(
+    "policy", ["easy", "easy:order=shortest", "fcfs", "spf", pytest.param("backfill", marks=NEEDS_EXTENSIONS)]
+)
 @pytest.mark.parametrize("cpus", [1, 2])
 def test_files_and_summary_are_the_same(
     cpus: int, policy: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -222,7 +231,7 @@ def test_files_and_summary_are_the_same(
     slurmsim.run(log, out=tmp_path / "a", policy=policy, cpus_per_node=cpus, report=False)
     monkeypatch.setattr(replay, "is_counted", lambda _: False)
     slurmsim.run(log, out=tmp_path / "b", policy=policy, cpus_per_node=cpus, report=False)
-    assert asked == [policy == "easy" or cpus == 1]
+    assert asked == [policy != "backfill" or cpus == 1]
     for name in ("jobs", "events", "usage", "requeued", "inputs"):
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes(), name
     a, b = (json.loads((tmp_path / folder / "summary.json").read_text()) for folder in "ab")
@@ -252,7 +261,7 @@ def test_an_interrupted_run_has_the_trace_up_to_there(
 @pytest.mark.parametrize(
     "options",
     [
-        {"policy": "fcfs"}, {"policy": "easy:order=shortest"}, {"policy": "easy:ties=event"},
+        {"policy": "easy:predictor=last_two"}, {"policy": "spf:predictor=last_two"}, {"policy": "easy:ties=event"},
         {"policy": "backfill:every_cycle=1"}, {"policy": "builtin"},
         {"until": "100"}, {"set": {"SchedulerParameters": "bf_interval=30"}}, {"release": "25.05"},
         {"mtbf": 1000, "mttr": 100}, {"policy": "conservative"},
