@@ -124,6 +124,22 @@ def test_a_partition_powers_nodes_down_when_its_jobs_have_left(tmp_path: Path, r
     assert flags(c, "n4") == "IDLE+POWERING_DOWN"
 
 
+def test_a_node_reboots_at_the_next_look(tmp_path: Path) -> None:
+    """26.05, with 22.05 of a job's end as in `test_rules_nodes`."""
+    conf = CONF.format(more="RebootProgram=/sbin/r\n", partitions="")
+    c = Cluster(tmp_path, conf, release="26.05")
+    c.text("scontrol reboot n3")
+    assert (flags(c, "n3"), c.text("sinfo -h -n n3 -o %t").strip()) == ("IDLE+REBOOT_REQUESTED", "boot")
+    c.now += 1
+    assert (flags(c, "n3"), c.text("sinfo -h -n n3 -o %t").strip()) == ("DOWN+REBOOT_ISSUED", "boot^")
+    c.text("sbatch -w n4 -t 60 --wrap 'sleep 6'")
+    c.now += 3
+    c.text("scontrol reboot asap n4")
+    assert flags(c, "n4") == "MIXED+DRAIN+REBOOT_REQUESTED"
+    c.now += 8
+    assert flags(c, "n4") == "DOWN+DRAIN+REBOOT_ISSUED"
+
+
 @pytest.mark.parametrize("text", ["n[1-2]:", "n[1-2]:x", ":2", "n1:0"])
 def test_what_is_no_count_is_refused_in_a_line(tmp_path: Path, text: str) -> None:
     conf = CONF.format(more="", partitions="").replace("SuspendExcNodes=n[1-2]:1", f"SuspendExcNodes={text}")

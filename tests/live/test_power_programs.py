@@ -274,6 +274,7 @@ def test_actions_power_nodes_by_hand(acting: slurmsim.Cluster, tmp_path: Path) -
 
 def test_reboots_by_actions(acting: slurmsim.Cluster, tmp_path: Path) -> None:
     assert said(acting, "scontrol", "reboot", "n[1-2]", "action=again") == ""
+    acting.step(2)
     noted(tmp_path, "again", " n[1-2]")
     assert state_of(acting, "n1") == "boot^"
     acting.step(500)
@@ -283,6 +284,7 @@ def test_reboots_by_actions(acting: slurmsim.Cluster, tmp_path: Path) -> None:
     said(acting, "sbatch", "-w", "n3", "--wrap=sleep 1000")
     acting.step(3)
     assert said(acting, "scontrol", "reboot", "n3", "force") == ""
+    acting.step(2)
     noted(tmp_path, "nodes", "n3 ")
     assert said(acting, "squeue", "-h", "-o", "%t") == "PD"
 

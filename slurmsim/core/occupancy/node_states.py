@@ -216,7 +216,19 @@ class NodeStates:
             self._back(self._names(drained))
 
     def freed(self, mask: Bitmap) -> None:
-        """Jobs left the nodes of `mask`: reboot those that wait for it."""
+        """Jobs left the nodes of `mask`: reboot those that wait for it, now or at the next look."""
+        if not mask & self.to_reboot:
+            return
+        if self.state.rules.reboots_looked_for:
+            self.state.timers.set(self.state.now + 1, self.look_for_reboots)
+        else:
+            self._reboot_idle(mask)
+
+    def look_for_reboots(self) -> None:
+        """Reboot all nodes that wait for it and have no job."""
+        self._reboot_idle(self.to_reboot)
+
+    def _reboot_idle(self, mask: Bitmap) -> None:
         now = mask & self.to_reboot & self.state.table.idle & ~self.state.holders.suspended_nodes()
         if now:
             self.to_reboot &= ~now

@@ -195,6 +195,12 @@ class ReleaseRules(Value):
         says="--segment may be larger than a base block, and one larger than the job does not count.",
         of="blocks",
     )
+    # _do_power_work
+    reboots_looked_for: bool = _rule(
+        "23.02",
+        says="Nodes are rebooted by the next look of power saving, not when their last job ends.",
+        of="power saving",
+    )
     # power_save_valid_action_default
     powers_by_hand: bool = _rule(
         "26.05",

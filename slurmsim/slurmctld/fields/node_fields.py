@@ -92,7 +92,8 @@ def state(i: int, cluster: LiveCluster) -> str:
     """Return the base state: DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out as slurmctld's clients do."""
     controller = cluster.controller
     bit = 1 << i
-    if controller.node_states.down & bit and kept(i, cluster, POWERED_DOWN) in (None, SET_DOWN):
+    down = controller.node_states.down & bit and kept(i, cluster, POWERED_DOWN) in (None, SET_DOWN)
+    if down or controller.node_states.booting & bit:
         return "DOWN"
     used = used_cpus(i, cluster)
     if not used:

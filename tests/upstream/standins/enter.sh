@@ -14,6 +14,7 @@ unset UPSTREAM_INSIDE
 for file in passwd group profile; do
     mount --bind "$prefix/namespace/$file" /etc/$file
 done
+mount --bind "$prefix/tools" /usr/local/bin  # programs that slurm.conf names find sudo there
 here=$(dirname "$(readlink -f "$0")")
 PATH=$UPSTREAM_PATH USER=slurm HOME=$prefix/home/slurm \
     unshare --user --map-user=64030 --map-group=64030 "$python" -P "$here/../keeper.py" "$prefix" \
