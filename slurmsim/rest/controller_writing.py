@@ -328,7 +328,8 @@ def create_node(call: Call) -> Found:
     try:
         call.client.call("create_node", line=found["node_conf"])
     except Refusal as refusal:
-        raise refused(call, refusal, "Failure to create node", source) from None
+        text = refusal.text.rpartition("\n")[2]  # without slurmctld's own line before it
+        raise refused(call, Refusal(text, refusal.number), "Failure to create node", source) from None
     return Found({}, warnings=body.warnings)
 
 

@@ -135,7 +135,9 @@ def test_a_restart_has_them_and_what_ran_on_them(cluster: slurmsim.Cluster) -> N
 
 def test_a_node_that_was_made_is_there_when_its_slurmd_registers(cluster: slurmsim.Cluster) -> None:
     cluster.run("scontrol create nodename=d1 CPUs=3 RealMemory=500 State=FUTURE", check=True)
-    assert "d1" not in cluster.run("sinfo -N -h -o %N").stdout
+    assert "d1" not in cluster.run("sinfo -N -h -o %N; scontrol show nodes").stdout
+    for words in ("-F show node d1", "show node d1 --future"):
+        assert "State=FUTURE+DYNAMIC_NORM " in cluster.run(f"scontrol {words}").stdout
     cluster.run("slurmd -Z -N d1", check=True)
     assert cluster.run("sinfo -N -h -n d1 -o '%T %c %m'").stdout == "idle 3 500\n"
     assert "State=IDLE+DYNAMIC_NORM " in cluster.run("scontrol show node d1").stdout

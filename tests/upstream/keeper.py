@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -30,6 +31,7 @@ from slurmsim.live.daemon import prepare
 from slurmsim.live.going_on import replace_conf
 from slurmsim.live.settings import NEW_DATABASE, Settings, exists
 from slurmsim.protocol import Client, Refusal, Unreachable
+from slurmsim.slurmctld.history.reconfiguration import RUNNING
 from slurmsim.slurmctld.history.starter import READY, Starter
 from slurmsim.slurmctld.server.start import serve
 
@@ -37,6 +39,12 @@ RELEASE = "26.05"
 GONE_S = 30.0
 CHANGED = "running clusters cannot change"
 Answer = tuple[int, str]
+
+
+def _cluster_name(conf: Path) -> str:
+    """Return the ClusterName of a slurm.conf."""
+    found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", conf.read_text("utf-8"), re.IGNORECASE | re.MULTILINE)
+    return found[1].lower() if found else "cluster"
 
 
 class Keeper:
@@ -135,8 +143,33 @@ class Keeper:
         except SlurmSimError as error:
             if CHANGED not in str(error):
                 raise
-            self._begin_anew()  # Slurm would go on with other nodes; here jobs and associations are lost
-            self._start(new_files=new_files)
+            # Slurm would go on with other nodes; here jobs are lost
+            kept = self._associations()
+            self._begin_anew()
+            self._start(new_files=new_files, accounting=kept)
+
+    def _associations(self) -> Path | None:
+        """Return a file with the associations of a cluster that cannot go on under its new files; None if it has none.
+
+        It is started once more under the files it had.
+        """
+        running = self.folder / RUNNING
+        if not self._has_database() or not (running / "slurm.conf").is_file():
+            return None
+        target = self.prefix / "var" / "associations.cfg"
+        target.unlink(missing_ok=True)
+        try:
+            replace_conf(self.folder, running / "slurm.conf", RELEASE)
+            self._start(new_files=False)
+            name = _cluster_name(running / "slurm.conf")
+            subprocess.run(
+                [str(self.folder / "bin" / "sacctmgr"), "-i", "dump", name, f"file={target}"], check=False,
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=GONE_S,
+            )  # fmt: skip
+        except (SlurmSimError, OSError, subprocess.SubprocessError):
+            pass
+        self.end()
+        return target if target.is_file() else None
 
     def _begin_anew(self) -> None:
         """Remove the cluster but for the key of its tokens, which a site keeps beside slurm.conf."""
@@ -148,10 +181,11 @@ class Keeper:
             key.touch(mode=0o600)
             key.write_bytes(kept)
 
-    def _start(self, *, new_files: bool) -> None:
+    def _start(self, *, new_files: bool, accounting: Path | None = None) -> None:
         conf = self.prefix / "etc" / "slurm.conf"
+        there = str(accounting) if accounting is not None else NEW_DATABASE
         settings = Settings(
-            conf=str(conf), release=RELEASE, accounting=(NEW_DATABASE,) if self._has_database() else (),
+            conf=str(conf), release=RELEASE, accounting=(there,) if self._has_database() else (),
             allow_code=True,
         )  # fmt: skip
         if exists(self.folder) and new_files:

@@ -82,7 +82,7 @@ def _nodes(session: Session, value: str | None, version: int) -> Shown:
     from slurmsim.commands.text.typed_hosts import typed_hosts
 
     names = None if value is None else typed_hosts(value, session.error)
-    found = documents.nodes(session.io.client, version, names, show_all=session.all)
+    found = documents.nodes(session.io.client, version, names, show_all=session.all, future=session.future)
     members = session.load("partitions", ["name", "node_names"], show_all=session.all)
     for node in found["nodes"]:  # partitions that are hidden from who asks are not named
         node["partitions"] = [one["name"] for one in members if node["name"] in one["node_names"]]

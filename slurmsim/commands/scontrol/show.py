@@ -181,7 +181,8 @@ def _nodes(session: Session, value: str | None, words: Words) -> None:
     from slurmsim.records.node import NODE
 
     try:
-        rows = session.load("nodes", [row.name for row in NODE if row.shown], show_all=session.all)
+        shown = [row.name for row in NODE if row.shown]
+        rows = session.load("nodes", shown, show_all=session.all, future=session.future)
     except FAILED_CALLS as error:
         _loud(session, "slurm_load_node error", text_of(error))
         return

@@ -89,9 +89,11 @@ def used_memory(i: int, cluster: LiveCluster) -> int:
 
 
 def state(i: int, cluster: LiveCluster) -> str:
-    """Return the base state: DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out as slurmctld's clients do."""
+    """Return the base state: FUTURE, DOWN, IDLE, MIXED or ALLOCATED; MIXED is worked out as slurmctld's clients do."""
     controller = cluster.controller
     bit = 1 << i
+    if is_future(cluster, i):
+        return "FUTURE"
     down = controller.node_states.down & bit and kept(i, cluster, POWERED_DOWN) in (None, SET_DOWN)
     if down or controller.node_states.booting & bit:
         return "DOWN"
@@ -213,7 +215,12 @@ def kept(i: int, cluster: LiveCluster, field: str) -> Any:
 
 def is_future(cluster: LiveCluster, i: int) -> bool:
     """Return True if ``state=future`` has put the node away, or it was deleted: it is down, and not shown."""
-    return bool(kept(i, cluster, "future")) or bool(cluster.controller.state.table.gone >> i & 1)
+    return bool(kept(i, cluster, "future")) or is_gone(cluster, i)
+
+
+def is_gone(cluster: LiveCluster, i: int) -> bool:
+    """Return True if the node was deleted."""
+    return bool(cluster.controller.state.table.gone >> i & 1)
 
 
 def is_hidden_cloud(cluster: LiveCluster, i: int) -> bool:

@@ -233,7 +233,7 @@ REQUESTS: dict[str, Shape] = {
     # looking
     "jobs": _fields("fields", **_LOOK, **_JOB_ID, user_id=NUMBER, late=_LATE, alike=FLAG),
     "every_job": _fields("fields", fields=_COLUMNS, after=_PLACE, most=NUMBER, job_id=NUMBER, newest=NUMBER),
-    "nodes": _fields("fields", **_LOOK, single=FLAG),
+    "nodes": _fields("fields", **_LOOK, single=FLAG, future=FLAG),
     "partitions": _fields("fields", **_LOOK),
     "reservations": _fields("fields", **_LOOK),
     "users": _fields("names", names=_WORDS),

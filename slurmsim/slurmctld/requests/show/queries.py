@@ -16,7 +16,14 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.private_data import hides, job_filter, refuse
 from slurmsim.slurmctld.fields.job_fields import FIELDS as JOB_FIELDS
 from slurmsim.slurmctld.fields.last_sched_eval import last_walk
-from slurmsim.slurmctld.fields.node_fields import NODE_FIELDS, PARTITION_FIELDS, count_cpus, is_future, is_hidden_cloud
+from slurmsim.slurmctld.fields.node_fields import (
+    NODE_FIELDS,
+    PARTITION_FIELDS,
+    count_cpus,
+    is_future,
+    is_gone,
+    is_hidden_cloud,
+)
 from slurmsim.slurmctld.fields.reservation_fields import RESERVATION_FIELDS, is_visible
 
 if TYPE_CHECKING:
@@ -78,13 +85,16 @@ class _Queries:
     def nodes(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
         """All nodes but those that are put away or hidden; without ``show_all`` none of hidden partitions either.
 
+        With `future` those that are put away, too.
+
         A client that asks for a ``single`` one is told of the CPUs that were counted last: slurmctld counts them
         where all nodes are asked for (select_g_select_nodeinfo_set_all).
         """
         cluster, state = self.cluster, self.cluster.controller.state
         if set(arguments["fields"]) != _ADDRESS:
             refuse(cluster, "nodes", person)
-        rows = [i for i in range(state.table.n) if not is_future(cluster, i) and not is_hidden_cloud(cluster, i)]
+        away = is_gone if arguments.get("future") else is_future
+        rows = [i for i in range(state.table.n) if not away(cluster, i) and not is_hidden_cloud(cluster, i)]
         if not arguments.get("show_all", True) and not cluster.database.is_operator(person):
             there = [p for p in state.partitions if p.index not in state.cluster.gone]
             hidden = [p.mask for p in there if not _visible(cluster, p, person)]
