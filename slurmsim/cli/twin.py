@@ -45,6 +45,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
     keeps_up.add_argument("--every", default="60", metavar="TIME", help="from round to round (60s, 5, 00:05:00)")
     keeps_up.add_argument("--rounds", type=int, metavar="N", help="end after so many")
     keeps_up.add_argument("--metrics", metavar="FILE", type=Path, help="gauges for Prometheus, written each round")
+    keeps_up.add_argument("--port", metavar="N", type=int,
+                          help="the same at http://127.0.0.1:N/metrics (0: any that is free)")  # fmt: skip
     keeps_up.add_argument("--slurm-version", metavar="REL", choices=RELEASES, help="be like that release")
 
 
@@ -105,6 +107,12 @@ def _follow(args: argparse.Namespace) -> int:
         raise ConfigError(f"{args.rounds}", field="--rounds", expected="1 or more")
     totals = Totals()
     last: list[Round] = []
+    port = None
+    if args.port is not None:
+        from slurmsim.twin.gauge_port import GaugePort
+
+        port = GaugePort(args.port)
+        print(f"gauges at http://127.0.0.1:{port.number}/metrics", flush=True)
 
     def tell(one: Round) -> None:
         totals.add(one)
@@ -119,10 +127,18 @@ def _follow(args: argparse.Namespace) -> int:
         publish()
 
     def publish() -> None:
+        gauges = as_gauges(last[0] if last else None, totals)
         if args.metrics is not None:
-            write_gauges(args.metrics, as_gauges(last[0] if last else None, totals))
+            write_gauges(args.metrics, gauges)
+        if port is not None:
+            port.tell(gauges)
 
-    follow(args.command, every, args.rounds, Follower(args.slurm_version or ""), tell, fail)
+    publish()
+    try:
+        follow(args.command, every, args.rounds, Follower(args.slurm_version or ""), tell, fail)
+    finally:
+        if port is not None:
+            port.close()
     return 0 if totals.rounds else 1
 
 

@@ -14,16 +14,13 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from slurmsim.local_server import LOOPBACK, Handler, LocalServer, Page
 from slurmsim.protocol import Client, Refusal, Unreachable
 from slurmsim.rest.messages import TEXT, Answer, plain
 from slurmsim.rest.metrics import Metrics
 
-LOOPBACK = "127.0.0.1"
-SILENT_S = 10.0
-MOST_AT_ONCE = 64  # connections; those above are hung up on
 BIND_S = 10.0  # how long the port of a daemon that is ending is waited for
 OPTIONS = ("MetricsAuthUsers", "MetricsParameters", "PrivateData", "SlurmUser")
 UNAUTHORIZED = (401, "Invalid authentication credential")
@@ -128,61 +125,13 @@ def _refused(why: tuple[int, str], method: str, path: str) -> Answer:
     return plain(why[0], f"slurmctld HTTP server request for '{method} {path}':\nFailed: {why[1]}\n")
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """One connection with one request."""
-
+class _Handler(Handler):
     port: ControllerPort
-    timeout = SILENT_S
-    protocol_version = "HTTP/1.1"
-    server_version, sys_version = "slurmctld", ""
+    server_version = "slurmctld"
 
-    def _serve(self) -> None:
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        told = self.port.answer(self.command, self.path, headers)
-        self.send_response_only(told.status)
-        self.send_header("Connection", "Close")
-        if told.body:
-            self.send_header("Content-Length", str(len(told.body)))
-            self.send_header("Content-Type", told.content_type)
-        self.end_headers()
-        self.wfile.write(told.body)
-        self.close_connection = True
-
-    do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = _serve
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Write no line for a request."""
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = MOST_AT_ONCE
-
-    def __init__(self, address: tuple[str, int], handler: type[_Handler]) -> None:
-        self._room = threading.BoundedSemaphore(MOST_AT_ONCE)
-        super().__init__(address, handler)
-
-    def server_bind(self) -> None:
-        """Bind, without the name of this machine, which may take seconds to find."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
-
-    def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Return True for clients of this machine, as long as there is room."""
-        here = client_address[0] == LOOPBACK or client_address[0] == request.getsockname()[0]
-        return here and self._room.acquire(blocking=False)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve one connection, and give its room back."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of a client that went away."""
+    def answer(self, method: str, target: str, headers: Mapping[str, str]) -> Page:
+        told = self.port.answer(method, target, headers)
+        return Page(told.status, told.body, told.content_type)
 
 
 def addresses(host: str) -> list[str]:
@@ -193,12 +142,12 @@ def addresses(host: str) -> list[str]:
     return list(dict.fromkeys(one for one in found if one == LOOPBACK or not one.startswith("127.")))
 
 
-def _listening(address: str, port: int, handler: type[_Handler]) -> _Server:
+def _listening(address: str, port: int, handler: type[_Handler]) -> LocalServer:
     """Return a server; the port of a daemon that is ending is waited for. Raises OSError."""
     last = time.monotonic() + BIND_S
     while True:
         try:
-            return _Server((address, port), handler)
+            return LocalServer((address, port), handler)
         except OSError:
             if address != LOOPBACK or time.monotonic() > last:
                 raise

@@ -166,7 +166,9 @@ LAYERS: dict[str, Layer] = {
     # Texts of errors; those of the system come from the system.
     "error texts": Layer(("slurmsim.slurm_errors",), _set("vocabulary")),
     # Who is at the other end of an HTTP connection, and how many of them there may be.
-    "http doors": Layer(("slurmsim.http_doors",), frozenset(), _set("uvicorn"), late=_set("uvicorn")),
+    "http doors": Layer(
+        ("slurmsim.http_doors", "slurmsim.local_server"), frozenset(), _set("uvicorn"), late=_set("uvicorn")
+    ),
     "rest": Layer(
         ("slurmsim.rest",),
         _set("vocabulary protocol commands") | {"token key", "http doors", "error texts", "yaml text"},

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import tarfile
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
 
 import pytest
 import small_dump as small
 from prometheus_client.parser import text_string_to_metric_families
 
 from slurmsim.cli import main
+from slurmsim.errors import ConfigError
 from slurmsim.twin.drift import Drift
 from slurmsim.twin.dump import Dump
 from slurmsim.twin.follow import MOST_REASONS, OTHER, Follower, Round, Totals, as_gauges, as_line
+from slurmsim.twin.gauge_port import GAUGES, GaugePort
 
 LATER = small.NOW + 60
 WHOLE = {"NumCPUs": "4", "NumTasks": "4"}
@@ -113,9 +118,43 @@ def test_a_round_that_fails_is_a_line_and_the_next_goes_on(tmp_path: Path, capsy
     assert 'slurmsim_twin_rounds_total{result="failed"} 2' in gauges.read_text()
 
 
+def test_gauges_are_served_on_a_port() -> None:
+    port = GaugePort(0)
+    address = f"http://127.0.0.1:{port.number}"
+    try:
+        port.tell("slurmsim_twin_jobs 3\n")
+        with urlopen(f"{address}/metrics") as answer:
+            assert (answer.read(), answer.headers["Content-Type"]) == (b"slurmsim_twin_jobs 3\n", GAUGES)
+        with urlopen(f"{address}/healthz") as answer:
+            assert answer.read() == b"ok\n"
+        for target, method, status in (("/etc/passwd", "GET", 404), ("/metrics", "POST", 405)):
+            with pytest.raises(HTTPError) as refused:
+                urlopen(Request(address + target, method=method))
+            assert refused.value.code == status
+        with pytest.raises(ConfigError, match="--port"):
+            GaugePort(port.number)
+    finally:
+        port.close()
+
+
+def test_follow_serves_its_gauges_while_it_runs(tmp_path: Path) -> None:
+    small.write(tmp_path / "dump")
+    with tarfile.open(tmp_path / "good.tar", "w") as tar:
+        tar.add(tmp_path / "dump", "dump")
+    words = ["-m", "slurmsim", "twin", "follow", "--every", "600s", "--port", "0", "--", "cat", "good.tar"]
+    with subprocess.Popen([sys.executable, *words], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        address = process.stdout.readline().split()[-1]
+        process.stdout.readline()  # of the first round
+        with urlopen(address) as answer:
+            assert 'slurmsim_twin_rounds_total{result="read"} 1' in answer.read().decode()
+        process.terminate()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (["--port", "70000"], "--port"),
         (["--every", "0"], "--every"),
         (["--every", "soon"], "--every"),
         (["--rounds", "0"], "--rounds"),
