@@ -164,6 +164,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     "pty_of_input": Change("23.02", "srun", "`--pty` needs a terminal at its input; it was its output.", OTHERWISE),
     "output_folders_made": Change("23.02", "sbatch, srun", "Folders of output files are made.", OTHERWISE),
+    "counts_in_brackets": Change(
+        "23.02", _SUBMITTING, "Counts of several features, `a*1&b*2`, are refused outside of brackets.", REFUSED
+    ),
     "reservations_preempt": Change(
         "24.11", _SUBMITTING, "`--signal=R:…` is refused where PreemptMode is OFF.", REFUSED
     ),

@@ -154,10 +154,14 @@ def _states(state: str) -> list[str]:
     return ["PENDING", state] if state == "REQUEUED" else [state]
 
 
+_NEVER = 0xFFFFFFFE  # NO_VAL: the start of a job that ended before it started
+
+
 def _job_times(job: Record) -> Record:
     return {
         "elapsed": job["elapsed"], "eligible": job["eligible"] or 0, "end": job["end"], "planned": _planned(job),
-        "start": job["start"] or 0, "submission": job["submit"], "suspended": job["suspended"], "system": _none(),
+        "start": _NEVER if job["start"] is None else job["start"], "submission": job["submit"],
+        "suspended": job["suspended"], "system": _none(),
         "limit": _limit(job["time_limit"]), "total": _none(), "user": _none(),
     }  # fmt: skip
 

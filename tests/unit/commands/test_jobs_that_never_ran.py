@@ -29,6 +29,10 @@ NodeName=c[1-2] CPUs=4 State=CLOUD
 PartitionName=batch Nodes=n1 Default=YES MaxTime=60
 PartitionName=cloud Nodes=c[1-2]
 """
+ACCOUNTS = """\
+add account physics
+add user alice account=physics
+"""
 
 
 @pytest.fixture(params=RECORDED_RELEASES)
@@ -94,3 +98,11 @@ def test_nothing_of_a_job_is_told_to_go_while_its_nodes_boot(cluster: Cluster) -
     if cluster.release != "22.05":
         counted = [one for one in (job_id, ran) if "SKIP_TRES_STRING_ACCOUNTING" in document(cluster, one)["flags"]]
         assert counted == [ran]
+
+
+def test_a_job_that_never_started_has_no_start_in_a_document(tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, storage="slurmdbd", accounting=ACCOUNTS, release="26.05")
+    assert cluster.run("sbatch --mem=99G --wrap true", "alice")[0] == 1
+    waits = cluster.submit()
+    jobs = json.loads(cluster.text("sacct -a --json"))["jobs"]
+    assert {job["job_id"]: job["time"]["start"] for job in jobs} == {waits - 1: 4294967294, waits: 0}

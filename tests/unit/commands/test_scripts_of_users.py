@@ -298,3 +298,20 @@ def test_a_packjob_line_is_warned_of(cluster: Scripts) -> None:
     now = 'warning: The "packjob" component separator is deprecated. Please use "hetjob" instead.\n'
     before = 'Warning: the "packjob" component separator is being deprecated. Please, use "hetjob" instead.\n'
     assert said == f"sbatch: {before if cluster.release == '22.05' else now}"
+
+
+@pytest.mark.parametrize(
+    ("features", "taken"),
+    [("quad*1&gpu*1", [True, False, False]), ("gpu&quad*1", [True, False, False]), ("quad*1", [True] * 3),
+     ("[quad*1&gpu*1]", [True] * 3), ("quad*0", [False] * 3)],
+)  # fmt: skip
+def test_counts_of_several_features_are_in_brackets(cluster: Scripts, features: str, taken: list[bool]) -> None:
+    said = cluster.run(f"sbatch -H -N2 -C '{features}' --wrap true", "alice")[2]
+    at = RECORDED_RELEASES.index(cluster.release)
+    assert said == ("" if taken[at] else "sbatch: error: Batch job submission failed: Invalid feature specification\n")
+
+
+def test_a_preferred_feature_is_one_of_the_nodes(cluster: Scripts) -> None:
+    said = cluster.run("sbatch -H --prefer=nosuch --wrap true", "alice")[2]
+    assert said == "sbatch: error: Batch job submission failed: Invalid preferred feature specification\n"
+    assert held(cluster, "--prefer=quad")["Prefer"] == "quad"

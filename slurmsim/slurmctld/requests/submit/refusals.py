@@ -39,6 +39,7 @@ BAD_TIME_LIMIT = "Requested time limit is invalid (missing or exceeds some limit
 BAD_FEATURE = "Invalid feature specification"
 NOT_SUPPORTED = "Requested operation not supported on this system"
 PREEMPTION_REQUIRED = "Preemption is required but is disabled on this system"
+BAD_PREFERENCE = "Invalid preferred feature specification"
 BAD_NICE = "Invalid --nice value"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 DENIED = "Access/permission denied"
@@ -92,6 +93,8 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
     check_gres(cluster, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
+    if not cluster.network.followed:  # older ones took them
+        _check_features(cluster, asked)
     if not set(_named(cluster, asked)).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
     if get("script") and get("environment") == {} and not cluster.network.followed:  # older ones took it
@@ -164,6 +167,19 @@ def check_gres(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
                 raise SubmitError(BAD_GRES)
 
 
+def _check_features(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
+    """Refuse counts of several features outside of brackets, and unknown features that are preferred."""
+    text, preferred = str(asked.get("features") or ""), str(asked.get("prefer") or "")
+    counted = "*" in text and "[" not in text and not {"&", "|", ","}.isdisjoint(text)
+    if counted and since(cluster.release, "counts_in_brackets"):
+        raise SubmitError(BAD_FEATURE)
+    if preferred:
+        try:
+            parse_constraint(preferred, cluster.controller.state.table.known_features())
+        except SubmitError:
+            raise SubmitError(BAD_PREFERENCE) from None
+
+
 def _check_shared(asked: Mapping[str, Any]) -> None:
     """Refuse GPUs beside parts of GPUs, and a frequency of a GPU that jobs share. Raises SubmitError."""
     names = {
@@ -214,6 +230,8 @@ def _names_too_many(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
 
 def _preempts(cluster: LiveCluster) -> bool:
     """Return True if jobs may be preempted, or nothing is said of a job that its reservation would end."""
+    if cluster.network.followed:  # older ones took it
+        return True
     return not since(cluster.release, "reservations_preempt") or {*cluster.spec.option("PreemptMode")} != {"OFF"}
 
 
