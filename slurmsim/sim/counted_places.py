@@ -52,7 +52,9 @@ def whole_places(
     return Places(lists, (sign * need[rows]).astype(np.int32), need, need * each, (size_of, texts))
 
 
-def _lists_of_runs(log: Any, n_runs: npt.NDArray[np.int32], name: Callable[[Any], str]) -> Callable[[Numbers], Texts]:
+def _lists_of_runs(
+    log: Any, n_runs: npt.NDArray[np.int32], name: Callable[[list[tuple[int, int]]], str]
+) -> Callable[[Numbers], Texts]:
     """Return what tells the nodes of entries of the log; `n_runs` of its runs are about each, and `name` names runs.
 
     They are named when they are asked for: all names at once took 150 MB in a year like Titan's.
@@ -73,7 +75,8 @@ def _lists_of_runs(log: Any, n_runs: npt.NDArray[np.int32], name: Callable[[Any]
         for end in (ends * size).tolist():
             codes.append(index.setdefault(raw[begin:end], len(index)))
             begin = end
-        return np.array(codes, np.int32), [name(np.frombuffer(key, np.int32).reshape(-1, 2).tolist()) for key in index]
+        runs = (np.frombuffer(key, np.int32).reshape(-1, 2).tolist() for key in index)
+        return np.array(codes, np.int32), [name([(first, n) for first, n in some]) for some in runs]
 
     return lists
 
