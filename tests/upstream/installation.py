@@ -89,7 +89,7 @@ class Installation:
         for name in ("bin", "sbin", "tools", "etc.orig", "namespace", "var/log", "var/run", "var/spool", "var/state",
                      "var/tmp", *(f"home/{user}" for user in (TESTER, "slurm", "root", *OTHERS))):  # fmt: skip
             (self.prefix / name).mkdir(parents=True)
-        for name in NAMES:
+        for name in (name for name in NAMES if name != "slurmd"):
             self._program(
                 "bin" if name != "slurmrestd" else "sbin", name, "commands", "-P" if name == "slurmrestd" else "-IS"
             )  # the server needs installed packages
