@@ -37,6 +37,8 @@ NODE_KEYS = _table(
     honoured("Features", "words", ()),
     honoured("Feature", "words", (), "counts before Features"),
     honoured("Gres", "text", ""),
+    honoured("SuspendTime", "seconds", None, "its partitions', or the cluster's, when unset; -1 never", lenient=True,
+             since="26.05"),
     honoured("State", "text", "UNKNOWN", "DOWN, DRAIN and FAIL nodes take no jobs; FUTURE ones are left out; CLOUD "
               "ones begin powered down"),
     honoured("Reason", "text", ""),
@@ -54,7 +56,6 @@ NODE_KEYS = _table(
     honoured("Procs", "count", None, "counts where neither the line nor DEFAULT gives CPUs", low=0, high=65_535),
     _absent("RestrictedCoresPerGPU", "cores are not kept for GPU jobs", "count", off=("0",), since="24.05", low=0,
             high=65_535),
-    _absent("SuspendTime", "the cluster's or partition's is used", off=("-1", "infinite", "unlimited"), since="26.05"),
     _absent("Topology", "nodes are chosen without regard to switches or blocks", since="25.05"),
 )  # fmt: skip
 

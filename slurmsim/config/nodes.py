@@ -231,7 +231,8 @@ def _template(names: str, attributes: Attributes, cache: dict[str, tuple[Gres, .
         reserved = 0
     return NodeSpec(
         name="", cpus=cpus, sockets=sockets, cores_per_socket=cores, threads_per_core=threads, real_memory_mib=memory,
-        tmp_disk_mib=attributes.get("tmpdisk"), weight=attributes.get("weight"), features=attributes.get("features"),
+        tmp_disk_mib=attributes.get("tmpdisk"), weight=attributes.get("weight"),
+        suspend_time_s=attributes.get("suspendtime"), features=attributes.get("features"),
         gres=_gres(attributes, cache, report), state=_state(attributes, report), reason=attributes.get("reason"),
         core_spec_count=core_spec, mem_spec_limit_mib=reserved,
     )  # fmt: skip

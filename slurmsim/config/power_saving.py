@@ -9,7 +9,8 @@ from slurmsim.config.scalars import Setting
 from slurmsim.config.slurm_conf import ConfLine
 from slurmsim.hostlist import compress
 from slurmsim.model.partition import PartitionSpec
-from slurmsim.model.power_saving import EXCLUDED_STATES, PowerAction, excluded_nodes
+from slurmsim.model.power_action import PowerAction
+from slurmsim.model.power_saving import EXCLUDED_STATES, excluded_nodes
 
 
 def check_power_saving(

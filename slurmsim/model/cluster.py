@@ -8,7 +8,7 @@ from slurmsim.model.block import BlockTopologySpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.power import PowerSpec
-from slurmsim.model.power_saving import PowerAction
+from slurmsim.model.power_action import PowerAction
 from slurmsim.model.switch import SwitchSpec
 from slurmsim.model.topology import DEFAULT, RingSpec, TopologySpec
 

@@ -49,5 +49,6 @@ class NodeSpec:
     mem_spec_limit_mib: int = 0
     gpu_variables: tuple[str, ...] = GPU_VARIABLES
     gpu_uuids: tuple[str, ...] = ()
+    suspend_time_s: int | None = None  # idle seconds until it is powered down; -1 never, None as its partitions say
     dynamic: str = ""  # NORM for a node that came later, GONE for one that was deleted
     line: int = field(default=0, compare=False)

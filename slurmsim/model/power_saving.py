@@ -5,10 +5,10 @@ SuspendExcNodes may have counts; SuspendExcStates has words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING
 
-from slurmsim.model.partition import PartitionSpec
+if TYPE_CHECKING:
+    from slurmsim.model.cluster import ClusterSpec
 
 EXCLUDED_STATES = ("DOWN", "DRAIN", "FAIL", "NOT_RESPONDING", "CLOUD", "MAINT", "RESERVED")
 """The words of SuspendExcStates that are modelled."""
@@ -35,20 +35,13 @@ def excluded_nodes(text: str) -> list[tuple[str, int | None]]:
     return found
 
 
-def has_programs(option: Callable[[str], Any]) -> bool:
-    """Return True if there is what powers nodes down and up: `option` gives the value of a key of slurm.conf."""
-    return all(option(key) not in ("", "(null)") for key in ("SuspendProgram", "ResumeProgram"))
+def has_programs(cluster: ClusterSpec) -> bool:
+    """Return True if there is what powers nodes down and up."""
+    return all(cluster.option(key) not in ("", "(null)") for key in ("SuspendProgram", "ResumeProgram"))
 
 
-def saves_power(option: Callable[[str], Any], partitions: Iterable[PartitionSpec]) -> bool:
+def saves_power(cluster: ClusterSpec) -> bool:
     """Return True if any node is ever powered down for being idle."""
-    times = [option("SuspendTime"), *(one.suspend_time_s for one in partitions)]
-    return has_programs(option) and any(time is not None and time >= 0 for time in times)
-
-
-class PowerAction(NamedTuple):
-    """A line PowerAction of slurm.conf (26.05): a program with its first arguments, and where it runs."""
-
-    name: str
-    words: tuple[str, ...]
-    on_nodes: bool = False  # on each node, as slurmd does; else once, as slurmctld does
+    times = [cluster.option("SuspendTime"), *(one.suspend_time_s for one in cluster.partitions)]
+    times += [one.suspend_time_s for one in cluster.nodes]
+    return has_programs(cluster) and any(time is not None and time >= 0 for time in times)

@@ -93,7 +93,7 @@ def _awake_s(trace: Trace, index: Mapping[str, int], cluster: ClusterSpec, first
     off_since = np.full(len(index), -1, np.int64)
     codes, kinds = trace.text("events", "event")
     rows = np.flatnonzero(codes == kinds.index("POWER")) if "POWER" in kinds else np.zeros(0, np.int64)
-    if saves_power(cluster.option, cluster.partitions):
+    if saves_power(cluster):
         off_since[[i for i, node in enumerate(cluster.nodes) if node.state == "CLOUD"]] = first
     found = np.full(len(index), last - first, np.int64)
     times = trace.ints("events", "time")[0][rows].tolist()

@@ -6,6 +6,7 @@ the recording.
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -145,3 +146,21 @@ def test_what_is_no_count_is_refused_in_a_line(tmp_path: Path, text: str) -> Non
     conf = CONF.format(more="", partitions="").replace("SuspendExcNodes=n[1-2]:1", f"SuspendExcNodes={text}")
     with pytest.raises(ConfigError, match="no count of nodes"):
         Cluster(tmp_path, conf)
+
+
+def test_a_node_has_a_time_of_its_own(tmp_path: Path) -> None:
+    """26.05: the node's, else the longest of its partitions, else the cluster's."""
+    conf = CONF.format(more="", partitions="PartitionName=p1 Nodes=n2 SuspendTime=105\n")
+    conf += "PartitionName=p3 Nodes=n1 SuspendTime=INFINITE\n"
+    conf = conf.replace("SuspendExcNodes=n[1-2]:1\n", "").replace(
+        "NodeName=n[1-4] ", "NodeName=n4 SuspendTime=109 Sockets=1 CoresPerSocket=4 RealMemory=8000\nNodeName=n[1-3] "
+    )
+    c = Cluster(tmp_path, conf, release="26.05")
+    shown = [c.text(f"scontrol show node n{k}").split("SuspendTime=")[1].split()[0] for k in (1, 2, 3, 4)]
+    assert shown == ["INFINITE", "105", "60", "109"]
+    document = json.loads(c.text("scontrol show node n1 --json"))["nodes"][0]
+    assert document["suspend_time"] == {"set": False, "infinite": True, "number": 0}
+    c.now += 80
+    assert states(c) == "idle idle idle% idle"
+    c.now += 35
+    assert states(c) == "idle idle% idle~ idle%"

@@ -178,6 +178,7 @@ NODE: Mapping[str, Words] = {
     "cores_per_socket": ("How its cores lie: jobs that ask for sockets or layouts.", PLACEMENT),
     "threads_per_core": ("CPUs of a core, which one job gets together.", PLACEMENT),
     "real_memory_mib": ("How much memory jobs can have of it.", PLACEMENT),
+    "suspend_time_s": ("Seconds it is idle before it is powered down.", NODES),
     "tmp_disk_mib": ("Who asks for more temporary disk goes elsewhere.", PLACEMENT),
     "weight": ("Nodes with less weight are taken first.", PLACEMENT),
     "features": ("Which --constraint finds it.", PLACEMENT),

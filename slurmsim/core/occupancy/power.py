@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
 SCAN_S: Final = 10  # power_save_interval
 TIMED_OUT: Final = "ResumeTimeout reached"
+_UNSAID, _NEVER = -2, 1 << 62  # a time of a node that no partition says, and one that is longer than all others
 
 
 def make_power(state: ControllerState, runs: RunWay, node_states: NodeStates) -> PowerSaving | None:
     """Power saving as configured; None when no node is ever powered down."""
-    option = state.spec.option
-    by_hand = state.rules.powers_by_hand and has_programs(option)
-    saves = by_hand or saves_power(option, state.spec.partitions)
+    by_hand = state.rules.powers_by_hand and has_programs(state.spec)
+    saves = by_hand or saves_power(state.spec)
     return PowerSaving(state, runs, node_states) if saves else None
 
 
@@ -62,6 +62,9 @@ class PowerSaving:
         self._suspended = self._resumed = 0.0  # decaying counts of the last minute
         self._last_scan = state.start_time
         self.suspend_time = _per_node(state, "suspend_time_s", option("SuspendTime"))
+        for i, spec in enumerate(table.specs):
+            if spec.suspend_time_s is not None:
+                self.suspend_time[i] = spec.suspend_time_s
         self.suspend_timeout = _per_node(state, "suspend_timeout_s", option("SuspendTimeout"))
         self.resume_timeout = _per_node(state, "resume_timeout_s", option("ResumeTimeout"))
         self._kept = KeptAwake(state, node_states)
@@ -325,13 +328,15 @@ class PowerSaving:
 def _per_node(state: ControllerState, attribute: str, default: int | None) -> np.ndarray:
     """Return a time for each node: that of its partitions, the longest of several, else the cluster's; -1 for never."""
     found = np.full(state.table.n, -1 if default is None else default, np.int64)
-    given = np.full(state.table.n, -1, np.int64)
+    given = np.full(state.table.n, _UNSAID, np.int64)
     for partition in state.partitions:
         value = getattr(partition.spec, attribute)
         if value is not None:
             idx = to_indices(partition.mask)
-            given[idx] = np.maximum(given[idx], value)
-    return np.where(given >= 0, given, found)
+            given[idx] = np.maximum(given[idx], value if value >= 0 else _NEVER)
+    found[given != _UNSAID] = given[given != _UNSAID]
+    found[found == _NEVER] = -1
+    return found
 
 
 class Launcher(Observer):

@@ -266,9 +266,16 @@ def _resume_after(i: int, cluster: LiveCluster) -> int | None:
     return since + int(seconds) if seconds and seconds < 0xFFFFFFF0 else None
 
 
-def _suspend_time(cluster: LiveCluster) -> int | None:
-    text = cluster.conf.scalar("SuspendTime")
-    return int(text) if is_number(text) else None
+def _suspend_time(i: int, cluster: LiveCluster) -> int | None:
+    """Return its own, the longest of its partitions, or the cluster's; None for never."""
+    own = spec(i, cluster).suspend_time_s
+    if own is None:
+        partitions = [p.spec.suspend_time_s for p in cluster.controller.state.partitions if p.mask >> i & 1]
+        own = max((time for time in partitions if time is not None), default=None)
+    if own is None:
+        text = cluster.conf.scalar("SuspendTime")
+        return int(text) if is_number(text) else None
+    return own if own >= 0 else None
 
 
 def _reservation_of(i: int, cluster: LiveCluster) -> str | None:
@@ -307,7 +314,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "cpu_spec_list": _spec_cpus,
     "next_state": lambda i, c: kept(i, c, "next_state"),
     "resume_after": _resume_after,
-    "suspend_time": lambda i, c: _suspend_time(c),
+    "suspend_time": _suspend_time,
     "resv_name": _reservation_of,
     "state": state,
     "state_flags": flags,
@@ -419,7 +426,7 @@ _WORKED_OUT: dict[str, PartitionGetter] = {
     "disable_root_jobs": lambda p, c: c.controller.access.keeps_root_out(p.spec),
     "job_defaults": _job_defaults,
     "billing_weights": _weights,
-    "power_save": lambda p, c: saves_power(c.spec.option, c.spec.partitions),
+    "power_save": lambda p, c: saves_power(c.spec),
     "preempt_mode": lambda p, c: (p.spec.preempt_mode or ",".join(c.spec.option("PreemptMode")) or "OFF").upper(),
     "preempt_mode_given": lambda p, c: bool(p.spec.preempt_mode),
     "cluster": lambda p, c: c.spec.name,

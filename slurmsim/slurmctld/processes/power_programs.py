@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.records.messages import NodesRegister
 from slurmsim.hostlist import expand
-from slurmsim.model.power_saving import PowerAction
+from slurmsim.model.power_action import PowerAction
 from slurmsim.protocol import INVALID_JOB, Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import Row
