@@ -14,6 +14,7 @@ from slurmsim.core.placement.cluster_state import allocation_unit
 from slurmsim.core.placement.sharing import takes_turns
 from slurmsim.core.records.node_columns import grain_cpus
 from slurmsim.core.records.node_names import NodeNamer, index_runs
+from slurmsim.core.records.release_rules import rules_of
 from slurmsim.hostlist import compress_in_order
 from slurmsim.model.accounting import Accounting
 from slurmsim.model.cluster import ClusterSpec
@@ -126,6 +127,7 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
             partitions[p.name] |= {"jobs_per_cpu": 1, "shares_cpus": p.oversubscribe != "EXCLUSIVE"}
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
             "memory_tracked": memory, "requeue_s": again_s(cluster), "licenses": dict(cluster.option("Licenses")),
+            **({"gpus_trusted": True} if rules_of(cluster.release).first_node_serves else {}),
             **_networks(cluster), **accounting_facts(accounting, enforce)}  # fmt: skip
 
 

@@ -47,6 +47,7 @@ class ClusterFacts:
     used_up_ends: bool  # running jobs are ended when their association or QOS has used up its minutes
     over_max_time: tuple[str, ...] = ()  # QOS that let jobs exceed MaxTime of a partition (Flags=PartitionTimeLimit)
     requeue_s: int = REQUEUE_S  # a job that was requeued may not begin sooner
+    gpus_trusted: bool = False  # a job of one node may start with all its GPUs, fewer than it asked for (26.05)
 
     @property
     def n(self) -> int:
@@ -99,6 +100,7 @@ class _Reader:
             self.get(cluster, "used_up_ends", "used_up_ends", bool, False),
             self.names(cluster.get("over_max_time", ()), "over_max_time"),
             self.get(cluster, "requeue_s", "requeue_s", int, REQUEUE_S),
+            self.get(cluster, "gpus_trusted", "gpus_trusted", bool, False),
         )
 
     def licenses(self, cluster: Mapping[str, Any]) -> dict[str, int]:

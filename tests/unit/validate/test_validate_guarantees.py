@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import conservative, easy, fcfs
 from reference.guarantees import conservative_guarantee, easy_guarantee
 
+import slurmsim
 from slurmsim.trace import schema
+from slurmsim.validate import validate_trace
 from slurmsim.validate.columns import table_of
 
 N = 10
@@ -90,3 +96,23 @@ def test_conservative_keeps_its_plans() -> None:
     assert check.examples == ["job 2, planned for 100, was put back to 120 at 50"]
     check = conservative_guarantee(jobs, plans((0, 2, 70), (0, 1, 0)))
     assert check.examples == ["job 2, planned at 0 for 70, started at 80"]
+
+
+@pytest.mark.parametrize(("release", "started"), [("22.05", False), ("26.05", True)])
+def test_a_job_of_one_node_may_lack_gpus_on_26_05(tmp_path: Path, release: str, started: bool) -> None:
+    """As in the recording of `tests/unit/core/test_gpus_tried.py`: n2 gives the four it has, for the five asked for."""
+    (tmp_path / "slurm.conf").write_text(
+        "ClusterName=g\nSlurmctldHost=h\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core\nGresTypes=gpu\n"
+        "NodeName=n[1-2] CPUs=8 CoresPerSocket=8 Gres=gpu:4\nPartitionName=all Nodes=ALL Default=YES\n"
+    )
+    frame = pd.DataFrame([{"job_id": 1, "submit": 0, "run_time": 9, "time_limit": 60, "nodes": 1, "gpus": "5"}])
+    out = tmp_path / "out"
+    trace = slurmsim.run(
+        frame, conf=tmp_path / "slurm.conf", release=release, out=out, report=False, impossible_jobs="drop"
+    )
+    assert (trace.jobs_frame()["start"].notna().all(), validate_trace(out).valid) == (started, True)
+    if started:
+        manifest = json.loads((out / "run.json").read_text())
+        del manifest["cluster"]["gpus_trusted"]
+        (out / "run.json").write_text(json.dumps(manifest))
+        assert validate_trace(out).check("request_met").examples == ["job 1 got 4 gpus, it asked for 5"]
