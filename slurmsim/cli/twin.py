@@ -133,8 +133,8 @@ def _follow(args: argparse.Namespace) -> int:
         if port is not None:
             port.tell(gauges)
 
-    publish()
     try:
+        publish()
         follow(args.command, every, args.rounds, Follower(args.slurm_version or ""), tell, fail)
     finally:
         if port is not None:

@@ -8,6 +8,7 @@ cost nothing. A node is paid for from the first event of the run to the last, bu
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from slurmsim.trace.reader import Trace
 FIELD = "--prices"
 MOST = 1e6
 HOUR_S = 3600.0
+LISTS = 4096  # node lists that are remembered
 IntArray = npt.NDArray[np.int64]
 
 
@@ -111,35 +113,26 @@ def _awake_s(trace: Trace, index: Mapping[str, int], cluster: ClusterSpec, first
 
 
 def _busy_s(trace: Trace, index: Mapping[str, int], first: int, last: int) -> IntArray:
-    """Return for how many seconds each node had a job, of the runs that ended in a requeue too."""
-    known: dict[str, IntArray] = {}
-    places: list[IntArray] = []
-    begins: list[IntArray] = []
-    ends: list[IntArray] = []
+    """Return for how many seconds each node had a job, of the runs that ended in a requeue too.
+
+    Runs are taken in order of their starts, so that what a run adds to a node begins where all before it have ended.
+    """
+
+    @lru_cache(LISTS)
+    def places(nodes: str) -> IntArray:
+        return np.array([index[name] for name in expand(nodes)], np.int64)
+
+    starts, ends, lists = [], [], []
     for table in ("jobs", "requeued"):
         start, end = trace.ints(table, "start", "end", null=-1)
         rows = np.flatnonzero(start >= 0)
-        lists = trace.texts_at(table, "node_list", rows)
-        for row, nodes in zip(rows.tolist(), lists, strict=True):
-            if nodes not in known:
-                known[nodes] = np.array([index[name] for name in expand(nodes)], np.int64)
-            at = known[nodes]
-            until = int(end[row]) if end[row] >= 0 else last
-            places.append(at)
-            begins.append(np.full(len(at), max(int(start[row]), first), np.int64))
-            ends.append(np.full(len(at), min(until, last), np.int64))
-    found = np.zeros(len(index), np.int64)
-    if places:
-        np.add.at(found, *_covered(np.concatenate(places), np.concatenate(begins), np.concatenate(ends)))
+        starts.append(start[rows])
+        ends.append(np.where(end[rows] >= 0, end[rows], last))
+        lists += trace.texts_at(table, "node_list", rows)
+    start, end = np.concatenate(starts), np.minimum(np.concatenate(ends), last)
+    found, reached = np.zeros(len(index), np.int64), np.full(len(index), first, np.int64)
+    for k in np.argsort(start, kind="stable").tolist():
+        at = places(lists[k])
+        found[at] += np.maximum(0, end[k] - np.maximum(reached[at], start[k]))
+        reached[at] = np.maximum(reached[at], end[k])
     return found
-
-
-def _covered(place: IntArray, begin: IntArray, end: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the place of each interval, and the seconds it adds to those before it: intervals of a place overlap."""
-    order = np.lexsort((begin, place))
-    place, begin, end = place[order], begin[order], end[order]
-    width = int(max(end.max(), begin.max()) - begin.min()) + 1
-    shift = place * width - begin.min()  # so that a place begins behind the end of the one before
-    reached = np.maximum.accumulate(end + shift)
-    before = np.concatenate([[np.iinfo(np.int64).min], reached[:-1]])
-    return place, np.maximum(0, end + shift - np.maximum(begin + shift, before))

@@ -12,6 +12,7 @@ import pytest
 from processes import until, wait_until
 
 import slurmsim
+from slurmsim.errors import ConfigError
 
 CONF = """\
 ClusterName=cloud
@@ -306,3 +307,21 @@ def test_no_program_ends_this_machine(acting: slurmsim.Cluster, tmp_path: Path) 
     said(acting, "scontrol", "reboot", "n1")
     wait_until(lambda: state_of(acting, "n1") == "idle" or not acting.step(30))
     assert not (tmp_path / "nodes.nodes").exists()
+
+
+def test_a_deleted_node_is_no_node_any_more(made: Made, tmp_path: Path) -> None:
+    """Neither programs nor requests know it."""
+    conf = (tmp_path / "slurm.conf").read_text().replace("ClusterName", "MaxNodeCount=5\nClusterName")
+    (tmp_path / "slurm.conf").write_text(conf.replace(" State=CLOUD", ""))
+    cluster = made()
+    assert said(cluster, "scontrol", "create", "NodeName=d1", "State=CLOUD", "CPUs=2") == ""
+    cluster.register_node("d1")
+    assert said(cluster, "scontrol", "delete", "NodeName=d1") == ""
+    cluster.step(200)
+    wait_until(lambda: (tmp_path / "suspend.done").exists())
+    assert (tmp_path / "suspend.nodes").read_text() == "n[1-3]\n"
+    for words in (("slurmd", "-N", "d1"), ("scontrol", "create", "partition=x", "Nodes=d1")):
+        done = cluster.run(words)
+        assert done.returncode == 1 and "Invalid node name specified" in done.stderr
+    with pytest.raises(ConfigError, match="no such nodes"):
+        cluster.inject("drain", nodes="d1")

@@ -227,13 +227,17 @@ class PowerSaving:
             idx = idx[wait[idx] >= 0]
             if len(idx):
                 times.append(int((self.since[idx] + wait[idx]).min()) + 1)
-        if self.nodes.asked & (idle | self.nodes.off & self.state.table.idle) or self._to_boot:
+        if self.nodes.asked & (idle | self.nodes.off & self._without_jobs()) or self._to_boot:
             times.append(self.state.now + 1)
         return min(times, default=None)
 
     def _idle(self) -> Bitmap:
         states, busy = self.nodes, self._node_states.booting | self.state.holders.suspended_nodes()
-        return self.state.table.idle & ~(states.off | states.going | states.coming | busy)
+        return self._without_jobs() & ~(states.off | states.going | states.coming | busy)
+
+    def _without_jobs(self) -> Bitmap:
+        """Return the nodes without a job; deleted ones are none."""
+        return self.state.table.idle & ~self.state.table.gone
 
     def _kept_now(self, idle: Bitmap) -> Bitmap:
         return self._kept.now(idle, self.nodes.off | self.nodes.going | self.nodes.coming)
@@ -279,7 +283,7 @@ class PowerSaving:
         idx = to_indices(idle & ~self._kept_now(idle))
         idx = idx[self.suspend_time[idx] >= 0]
         nodes = from_indices(idx[self.since[idx] + self.suspend_time[idx] < now])
-        asked = self.nodes.asked & (idle | self.nodes.off & self.state.table.idle)  # also those that are off go down
+        asked = self.nodes.asked & (idle | self.nodes.off & self._without_jobs())  # also those that are off go down
         nodes |= asked
         if self.suspend_rate:
             room = max(0, self.suspend_rate - int(self._suspended + 0.5))

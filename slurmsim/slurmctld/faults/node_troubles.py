@@ -34,8 +34,7 @@ class NodeTroubles:
             names = expand(text, MOST_NAMES)
         except ValueError:
             names = []
-        index = self._cluster.controller.state.table.index
-        if not names or any(name not in index for name in names):
+        if not names or not all(map(self._cluster.controller.state.table.has, names)):
             raise ConfigError(f"no such nodes: {text!r}", field="nodes", expected="a list of nodes there are")
 
     def begin(self, rule: FaultRule) -> None:

@@ -5,6 +5,7 @@ The engine then goes on under a configuration that has them, and carries out the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.requests.cluster.dynamic_nodes import to_create, to_delete, to_register
 from slurmsim.slurmctld.requests.cluster.nodes import administrators_only
+from slurmsim.slurmctld.snapshot.file import sync_folder
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -56,8 +58,12 @@ def _without(lines: list[DynamicLine], names: list[str]) -> list[DynamicLine]:
 
 
 def write(folder: Path, text: str) -> None:
-    """Put a text in place of the file, whole or not at all. Raises OSError."""
+    """Put a text in place of the file, whole or not at all, and see it to the disk. Raises OSError."""
     new = folder / f"{FILE}.new"
-    new.write_text(text, "utf-8")
+    with open(new, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
     new.chmod(0o644)
     new.replace(folder / FILE)
+    sync_folder(folder)

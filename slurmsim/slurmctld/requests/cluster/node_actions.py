@@ -32,7 +32,7 @@ def node_action(cluster: LiveCluster, arguments: dict[str, Any], person: Person)
         names = tuple(expand(str(arguments["nodes"]), MOST_NAMES))
     except ValueError:
         raise Refusal(BAD_NODE) from None
-    if not names or any(name not in table.index for name in names):
+    if not names or not all(map(table.has, names)):
         raise Refusal(BAD_NODE)
     if action == "register":
         cluster.network.tell(cluster.now, cluster.power_programs.registered(names))

@@ -203,7 +203,7 @@ class _Partitions:
                 names = expand(part, MOST_NAMES) if part else []
             except ValueError:
                 raise Refusal(BAD_NODE) from None
-            if any(name not in table.index for name in names):
+            if not all(map(table.has, names)):
                 raise Refusal(BAD_NODE)
             chosen = chosen | set(names) if sign == "+" else chosen - set(names)
         return tuple(name for name in table.names if name in chosen)

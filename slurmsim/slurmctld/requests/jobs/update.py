@@ -265,7 +265,7 @@ def _excluded(u: Update) -> None:
     if wanted is None:
         return
     u.need_pending()
-    if any(name not in u.cluster.controller.state.table.index for name in names_of(wanted)):
+    if not all(map(u.cluster.controller.state.table.has, names_of(wanted))):
         raise Refusal(BAD_NODES)
     u.set("exc_nodes")
 
