@@ -16,6 +16,7 @@ from slurmsim.commands.json.versions import (
     truth,
     words,
 )  # fmt: skip
+from slurmsim.commands.text.values import NO_VALUE
 from slurmsim.records import merged
 from slurmsim.records.job import CARRIED
 
@@ -85,12 +86,9 @@ def _most_nodes(held: list[list[Any]] | None, most: int) -> Number:
     return at_least_zero(most if held is None else 0)
 
 
-_NO_VAL = 0xFFFFFFFE
-
-
 def _known(priority: int) -> Number:
     """Return a priority; a job that ended before it got one has none."""
-    return number(None if priority == _NO_VAL else priority)
+    return number(None if priority == NO_VALUE else priority)
 
 
 def _shared_or_exclusive(word: str | None, exclusive: str) -> list[str]:

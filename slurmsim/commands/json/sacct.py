@@ -11,6 +11,7 @@ from slurmsim.commands.json.openapi_sacct import NO_STATUS
 from slurmsim.commands.json.versions import chosen, served
 from slurmsim.commands.sacct.fields import expanded
 from slurmsim.commands.text import array_text
+from slurmsim.commands.text.values import NO_VALUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -154,13 +155,10 @@ def _states(state: str) -> list[str]:
     return ["PENDING", state] if state == "REQUEUED" else [state]
 
 
-_NEVER = 0xFFFFFFFE  # NO_VAL: the start of a job that ended before it started
-
-
 def _job_times(job: Record) -> Record:
     return {
         "elapsed": job["elapsed"], "eligible": job["eligible"] or 0, "end": job["end"], "planned": _planned(job),
-        "start": _NEVER if job["start"] is None else job["start"], "submission": job["submit"],
+        "start": NO_VALUE if job["start"] is None else job["start"], "submission": job["submit"],
         "suspended": job["suspended"], "system": _none(),
         "limit": _limit(job["time_limit"]), "total": _none(), "user": _none(),
     }  # fmt: skip

@@ -58,8 +58,8 @@ class PastRows(Protocol):
 class Left(Protocol):
     """What others read of rows that were not purged (`slurmsim.slurmctld.database.purges.Purges`)."""
 
-    def left(self, record: JobRecord) -> JobRecord | None:
-        """Return what is left of a row of a job; None if nothing is."""
+    def of_jobs(self) -> Callable[[JobRecord], JobRecord | None]:
+        """Return what gives what is left of a job's row at this instant; None if nothing is."""
 
     def outages(self) -> Iterator[Outage]:
         """Yield the rows of nodes out of service that are left."""

@@ -195,6 +195,7 @@ class Storage:
             sees = own_or_coordinated(self.cluster, person)
             wanted.append(lambda r: sees(r.uid, r.account))
         rows: list[JobRecord] = []
+        left_of = self.purges.of_jobs()
         last: int | None = None
         told: int | None = None
         for looked, record in enumerate(self._by_id(cond, narrowed, after)):
@@ -206,7 +207,7 @@ class Storage:
                 if known is None:
                     continue
                 record = known
-            left = self.purges.left(record)
+            left = left_of(record)
             if left is None:
                 continue
             record = job_changes.applied(self.changed, left)

@@ -11,7 +11,7 @@ Mirrors archive_setup_end_time and as_mysql_archive.c (22.05 to 26.05).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -50,14 +50,18 @@ class Purges:
         cut = _end(self._cluster.now, age) if age else -1
         return [*self.spans.get(kind, ()), *([[-1, cut]] if cut >= 0 else [])]
 
-    def left(self, record: JobRecord) -> JobRecord | None:
-        """Return what is left of a row of a job; None if nothing is."""
-        if _inside(record.end, self.gone("Job")):
-            return None
-        spans = self.gone("Step") if record.steps else []
-        if not spans:
-            return record
-        return replace(record, steps=[step for step in record.steps if not _inside(step.end or 0, spans)])
+    def of_jobs(self) -> Callable[[JobRecord], JobRecord | None]:
+        """Return what gives what is left of a job's row at this instant; None if nothing is."""
+        jobs, steps = self.gone("Job"), self.gone("Step")
+
+        def left(record: JobRecord) -> JobRecord | None:
+            if _inside(record.end, jobs):
+                return None
+            if not steps or not record.steps:
+                return record
+            return replace(record, steps=[step for step in record.steps if not _inside(step.end or 0, steps)])
+
+        return left
 
     def outages(self) -> Iterator[Outage]:
         """Yield the rows of nodes out of service that are left."""
