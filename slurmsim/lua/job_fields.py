@@ -251,10 +251,9 @@ def _offset(name: str) -> Any:
         number = _number_of(value)
         if name == "site_factor" and number != NO_VAL:
             number += NICE_OFFSET
+        number %= 1 << 32  # the field has 32 bits without a sign: -50 lowers a priority to 1
         if number == NO_VAL:
             request.pop(name, None)
-        elif not 0 <= number <= NO_VAL:
-            raise Field(f"bad argument #3 to '?' ({name}: number out of range)")
         else:
             request[name] = number - NICE_OFFSET
 

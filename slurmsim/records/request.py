@@ -30,7 +30,7 @@ REQUEST: tuple[Field, ...] = (
     R("account", "text", "account", "copied"), R("acctg_freq", "text", "account_gather_frequency", "copied refused"),
     R("alloc_node", "text"), R("alloc_sid", "amount", how="told"), R("allocate", "flag"), R("argv", "own", "argv"),
     R("array_inx", "own", "array", "copied"), R("begin_time", "time", "begin_time", "copied"),
-    R("clusters", "text", "clusters", "copied refused"), R("command", "text", how="told"),
+    R("by_site", "flag"), R("clusters", "text", "clusters", "copied refused"), R("command", "text", how="told"),
     R("consolidate_segments", "flag", how="copied"),
     R("contiguous", "switch", "contiguous", "copied"), R("core_spec", "own", "core_specification", "copied refused"),
     R("cores_per_socket", "count", "cores_per_socket", "copied told"),

@@ -11,6 +11,7 @@ import pytest
 
 import slurmsim
 from slurmsim.errors import SlurmSimError
+from slurmsim.protocol import Client, Refusal
 
 pytest.importorskip("lupa", reason="NOT TESTED: job_submit.lua: the extra lua is not installed")
 
@@ -120,3 +121,55 @@ def test_a_script_that_cannot_be_loaded_starts_no_cluster(conf: Path, script: st
     with pytest.raises(SlurmSimError, match=named) as failed, slurmsim.cluster(conf=conf, frozen=True, start=START):
         pass
     assert "\n" not in str(failed.value)
+
+
+SETS = """
+local function set(d)
+  local name, value = string.match(d.comment or "", "^([%a_]+)=(.*)$")
+  if name then d[name] = tonumber(value) end
+  return slurm.SUCCESS
+end
+function slurm_job_submit(d, parts, uid) return set(d) end
+function slurm_job_modify(d, job, parts, uid) return set(d) end
+"""
+
+
+def test_what_a_script_sets_of_a_priority_needs_no_rights(tmp_path: Path) -> None:
+    """Nice is a number of 32 bits with an offset of 2^31; as 22.05, 24.11 and 26.05 answered."""
+    (tmp_path / "slurm.conf").write_text(f"{CONF}PriorityType=priority/multifactor\nPriorityWeightPartition=10085\n")
+    (tmp_path / "job_submit.lua").write_text(SETS)
+    sets = {
+        "nice=2147483698": (50, 10035), "nice=2147483598": (-50, 10135), "nice=50": (-2147483598, 2147493683),
+        "nice=-50": (2147483598, 1), "nice=4294967294": (0, 10085), "nice=4294967293": (2147483645, 1),
+        "nice=4294967300": (-2147483644, 2147493729), "nice=1e12": (1420103680, 1), "priority=700": (0, 700),
+        "site_factor=50": (0, 10135), "site_factor=-50": (0, 10035),
+    }  # fmt: skip
+    conf = tmp_path / "slurm.conf"
+    with slurmsim.cluster(conf=conf, frozen=True, start=START, users={"alice": 2001}) as c:
+
+        def said(command: str) -> str:
+            done = c.run(command, user="alice")
+            return done.stdout + done.stderr
+
+        found = {}
+        for comment in sets:
+            job = said(f"sbatch --parsable --begin=now+1hour --comment={comment} --wrap true").strip()
+            nice, priority = said(f"squeue -h -j {job} -o '%y %Q'").split()
+            found[comment] = (int(nice), int(priority))
+        assert found == sets
+        assert said("sbatch --nice=-5 --comment=nice=2147483648 --wrap true").endswith("Invalid --nice value\n")
+        assert said("sbatch --parsable --priority=9 --wrap true --begin=now+1hour").strip() == "12"
+        assert said("squeue -h -j 12 -o %Q") == "10085\n"
+        assert said("scontrol update job 12 comment=nice=50") == "Access/permission denied for job 12\n"
+
+
+def test_no_client_can_say_that_the_site_set_its_priority(conf: Path) -> None:
+    job = {"name": "j", "script": "#!/bin/sh\n", "work_dir": "/", "environment": {}, "nice": -5, "by_site": True}
+    conf.write_text(CONF.replace("JobSubmitPlugins=lua\n", ""))
+    with slurmsim.cluster(conf=conf, frozen=True, start=START, users={"alice": 2001}) as c:
+        client = Client(str(c.folder), "alice", 20.0, asks=True)
+        try:
+            with pytest.raises(Refusal, match="Invalid --nice value"):
+                client.call("submit", job=job)
+        finally:
+            client.close()

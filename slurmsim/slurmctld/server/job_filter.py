@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.errors import SubmitError
 from slurmsim.lua import FILE, names_lua
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
@@ -15,6 +16,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.requests.jobs.ids import records_of
 from slurmsim.slurmctld.requests.jobs.rights import is_stranger
+from slurmsim.slurmctld.requests.submit.refusals import check_nice
 from slurmsim.states import COMPACT
 
 if TYPE_CHECKING:
@@ -66,6 +68,9 @@ class JobFilter:
             The script refuses it; its text has what the user is told in lines before Slurm's words.
         """
         script = self.of(engine, texts) if call in ("submit", "update_job") else None
+        if call == "submit":
+            for job in (arguments["job"], *(arguments.get("components") or ())):
+                job.pop("by_site", None)  # which no client may claim
         if script is None:
             return arguments, []
         if call == "update_job":
@@ -73,7 +78,8 @@ class JobFilter:
         jobs = [arguments["job"], *(arguments.get("components") or ())]
         said: list[str] = []
         for number, job in enumerate(jobs):
-            verdict = script.submit(job, *_who(engine, job, person))
+            verdict = script.submit(_allowed(engine, job, person), *_who(engine, job, person))
+            verdict.request["by_site"] = True
             self._log(engine, verdict)
             said += [f"{number}: {line}" for line in verdict.said] if len(jobs) > 1 else verdict.said
             _refuse(verdict, said)
@@ -98,6 +104,19 @@ class JobFilter:
         for level, text in verdict.logged:
             if level in ("error", "info"):
                 print(f"job_submit/lua: {level}: {text!a}", flush=True)
+
+
+def _allowed(engine: Engine, job: Mapping[str, Any], person: Person) -> Mapping[str, Any]:
+    """Return a request without a priority that its user may not set. Raises Refusal for such a nice value.
+
+    Rights are looked at before the script; what the script sets needs none.
+    """
+    operator = engine.database.is_operator(person)
+    try:
+        check_nice(job, operator=operator)
+    except SubmitError as error:
+        raise Refusal(error.text) from None
+    return job if operator or not job.get("priority") else {**job, "priority": None}
 
 
 def _refuse(verdict: Verdict, said: list[str]) -> None:

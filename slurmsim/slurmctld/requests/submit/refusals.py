@@ -66,6 +66,12 @@ _PARTS_OF_GPUS = frozenset({"mps", "shard"})
 _GRES_KEYS = ("tres_per_node", "tres_per_job", "tres_per_task", "tres_per_socket")
 
 
+def check_nice(asked: Mapping[str, Any], *, operator: bool) -> None:
+    """Refuse a priority raised by nice to everyone but operators. Raises SubmitError."""
+    if int(asked.get("nice") or 0) < 0 and not operator:
+        raise SubmitError(BAD_NICE)
+
+
 def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> None:
     """Refuse what the core never sees. Raises SubmitError with Slurm's text."""
     get = asked.get
@@ -75,9 +81,8 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
     _check_shared(asked)
     if "R" in str(get("warn_flags") or "") and not _preempts(cluster):
         raise SubmitError(PREEMPTION_REQUIRED)
-    nice = int(get("nice") or 0)
-    if nice < 0 and not cluster.database.is_operator(person):
-        raise SubmitError(BAD_NICE)
+    if not get("by_site"):  # else what the client asked for was looked at before the script changed it
+        check_nice(asked, operator=cluster.database.is_operator(person))
     if get("reboot") and not cluster.database.is_administrator(person):
         raise SubmitError(DENIED)
     if get("expedited_requeue") and not _expedites(cluster):

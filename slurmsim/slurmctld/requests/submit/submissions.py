@@ -174,7 +174,9 @@ class Submissions:
         sub = submission(core_id, asked, person.name, cluster.now, requeue)
         sub.request = cluster.controller.state.cluster.known_request(serving(cluster, sub.request, asked))
         add_profile(cluster, sub, asked)
-        if sub.priority and not cluster.database.is_operator(person):
+        by_site = bool(asked.get("by_site"))
+        sub.site_factor = int(asked.get("site_factor") or 0) if by_site else 0
+        if sub.priority and not by_site and not cluster.database.is_operator(person):
             sub.priority = None  # it may be 0; others are not heard (validate_job_create_req)
         if not sub.partitions and default is not None:
             sub.partitions = (default.name,)  # whatever the default becomes later
