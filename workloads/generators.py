@@ -6,7 +6,7 @@ from typing import Any
 from slurmsim.data_classes import dataclass, fields
 from slurmsim.errors import ConfigError, nearest
 from slurmsim.workload import Workload
-from slurmsim_workloads.models import lomonosov, lublin, mix, mix_params, titan
+from slurmsim_workloads.models import inference, interactive, llm_training, lomonosov, lublin, mix, mix_params, titan
 from slurmsim_workloads.parameters import ParameterInfo, describe, parse
 
 
@@ -53,6 +53,24 @@ MODELS: dict[str, Model] = {
             "synthetic four weeks of Lomonosov's partition regular4: bursts of 60 users a day on 2,000 nodes",
             lomonosov.LomonosovParams,
             lomonosov.generate,
+        ),
+        Model(
+            "llm-training",
+            "gangs of GPU nodes that train for days and fail with their nodes, and short evaluations",
+            llm_training.LlmTrainingParams,
+            llm_training.generate,
+        ),
+        Model(
+            "inference",
+            "days of services on GPUs: replicas follow the demand of the hour",
+            inference.InferenceParams,
+            inference.generate,
+        ),
+        Model(
+            "interactive",
+            "days of interactive work: sessions of short jobs in working hours",
+            interactive.InteractiveParams,
+            interactive.generate,
         ),
     )
 }

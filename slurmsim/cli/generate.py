@@ -26,7 +26,12 @@ _COMMON = {
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", nargs="?", help="lublin, mix, titan or lomonosov-regular4")
+    parser.add_argument(
+        "model",
+        metavar="MODEL",
+        nargs="?",
+        help="lublin, mix, titan, lomonosov-regular4, llm-training, inference or interactive",
+    )
     parser.add_argument("--list", action="store_true", help="show the models (or MODEL) with their parameters and stop")
     for name, (metavar, text) in _COMMON.items():
         parser.add_argument("--" + name.replace("_", "-"), dest=name, metavar=metavar, help=text)
@@ -65,6 +70,8 @@ def run(args: argparse.Namespace) -> int:
         for what in lost:
             print(f"left out  {what}")
         print(f"{args.out}: {summary(workload)}")
+        if "Failures" in workload.header.fields:
+            print(f"failures  {workload.header.fields['Failures']}")
     return 0
 
 

@@ -62,6 +62,36 @@ def _made_up() -> str:
     return f"{nodes} nodes of {cpus} CPUs in {parts} partitions"
 
 
+def _titan() -> str:
+    """Moments of the generated year of Titan, as cells of a row."""
+    from slurmsim_workloads.generators import generate
+
+    titan = generate("titan", {}, 1).ints
+    n, h, t = titan["nodes"], titan["run_time"] / 3600, titan["submit"]
+    load = (n * h).sum() / (18_688 * (t[-1] - t[0]) / 3600)
+    cells = (
+        f"{n.mean():.1f} ± {n.std():.1f}",
+        f"{h.mean():.3f} ± {h.std():.3f}",
+        f"{(n * h).mean():.1f}",
+        f"{load:.3f}",
+    )
+    return " | ".join(cells)
+
+
+def _regular4() -> str:
+    """Moments of the generated four weeks of Lomonosov's regular4."""
+    from slurmsim_workloads.generators import generate
+
+    i = generate("lomonosov-regular4", {}, 1).ints
+    held = i["run_time"].clip(max=i["time_limit"])
+    hours = (i["nodes"] * held).sum() / 3600
+    return (
+        f"{i['nodes'].mean():.2f} nodes, {held.mean() / 3600:.2f} h and {hours / len(held):.2f} node-hours a job, "
+        f"load {hours / (2000 * 28 * 24):.4f}, {100 * (i['run_time'] > i['time_limit']).mean():.1f} % over the limit, "
+        f"{100 * i['exit_code'].mean():.1f} % failed"
+    )
+
+
 FIGURES: dict[str, Callable[[], str]] = {
     "answering commands": lambda: str(answering()),
     "refusing commands": lambda: " and ".join(f"`{name}`" for name in refusing()),
@@ -71,6 +101,8 @@ FIGURES: dict[str, Callable[[], str]] = {
     "oldest trace schema": _schema("slurmsim.trace.schema", "OLDEST"),
     "workload schema": _schema("slurmsim_workloads.parquet", "SCHEMA_VERSION"),
     "snapshot schema": _schema("slurmsim.slurmctld.snapshot.kinds", "SCHEMA"),
+    "titan moments": _titan,
+    "regular4 moments": _regular4,
     "kernels": lambda: ", ".join(f"`{name}`" for name in _kernels()),
     **{f"rooms of {layer}": lambda layer=layer: _WORDS[rooms(layer)] for layer in ("core", "slurmctld", "commands")},
 }  # fmt: skip

@@ -8,15 +8,17 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import slurmsim
 from slurmsim.cli import build_parser
 from slurmsim.errors import ConfigError, OutputError, WorkloadError
 from slurmsim_workloads import generators
 from slurmsim_workloads.parquet import ParquetFormat
 from slurmsim_workloads.swf.format import SwfFormat
 
-MODELS = "lublin, mix, titan, lomonosov-regular4"
+MODELS = "lublin, mix, titan, lomonosov-regular4, llm-training, inference, interactive"
 DOCS = Path(__file__).parents[3] / "docs" / "generators.md"
 
 
@@ -167,3 +169,31 @@ class TestRegistry:
         assert len(generators.generate("lublin", {"jobs": "1"}, 0)) == 1
         assert len(generators.generate("titan", {"jobs": "1"}, 0)) == 1
         assert len(generators.generate("mix", {"jobs": "1", "jobs_per_hour": "5"}, 0)) == 1
+
+
+def test_models_of_gpu_clusters_in_a_sweep(tmp_path: Path) -> None:
+    """Each by its name, under two policies, with failures and checkpoints; every cell is done."""
+    (tmp_path / "slurm.conf").write_text(
+        "ClusterName=ai\nSlurmctldHost=head\nSelectType=select/cons_tres\nGresTypes=gpu\n"
+        "NodeName=n[1-16] CPUs=96 RealMemory=1000000 Gres=gpu:8\nPartitionName=all Nodes=n[1-16] Default=YES\n"
+    )
+    small = {
+        "llm-training": "jobs=30,nodes=16,median=2", "inference": "services=4,load=0.3",
+        "interactive": "jobs=40,cpus_per_node=96,gpus_per_node=8",
+    }  # fmt: skip
+    found = slurmsim.sweep(
+        {
+            "workloads": [{"name": name, "workload": f"generate:{name}:{keys}"} for name, keys in small.items()],
+            "policies": ["easy", "fcfs"], "seeds": [1],
+            "run": {"conf": str(tmp_path / "slurm.conf"), "mtbf": 500_000, "mttr": 3600, "checkpoint": "3600:60:300"},
+        },
+        out=tmp_path / "out", workers=1,
+    )  # fmt: skip
+    frame = pd.read_parquet(tmp_path / "out" / "summaries.parquet")
+    assert (found.done, found.failed) == (6, [])
+    assert (frame["refused"] == 0).all() and (frame["never_started"] == 0).all() and (frame["goodput"] > 0).all()
+
+
+def test_failures_that_go_with_a_log_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("llm-training", "--jobs", "5", "-o", "interval=900", "--out", str(tmp_path / "a.parquet")) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "failures  --mtbf 22806000 --checkpoint 900:60:300"
