@@ -84,7 +84,9 @@ def add_options(p: argparse.ArgumentParser) -> None:
     add_impossible(p)
     about_shares = "write shares.parquet: usage and fair share of all associations, at most every so often"
     p.add_argument("--shares", type=int, metavar="SECONDS", help=about_shares)
-    p.add_argument("--out", required=True, metavar="DIR", help="folder for the trace, replaced when the run succeeds")
+    p.add_argument("--out", metavar="DIR", help="folder for the trace, replaced when the run succeeds")
+    p.add_argument("--outputs", choices=("all", "none"), default="all",
+                   help="none: no folder, trace or report; prints the figures that follow from the jobs")  # fmt: skip
     shown = p.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="no progress bar, no tables; warnings still go to stderr")
     shown.add_argument("--json", action="store_true", help="print the summary as JSON")
@@ -202,7 +204,8 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError("nothing to run", field="--workload", expected="--workload, --streams or both")
         args.workload, args.streams = args.streams, None
         args.format = args.format or "streams"
-    options = RunOptions.of(**run_keywords(args))
+    _check_outputs(args)
+    options = RunOptions.of(**{**run_keywords(args), "out": args.out or ""})
     prepared = prepare(options)
     talkative = not args.quiet and not args.json
     for warning in warnings_among(prepared.findings):
@@ -213,7 +216,12 @@ def run(args: argparse.Namespace) -> int:
         _say_quality(prepared)
     refused_before = sum(prepared.workload.quality.dropped.values())
     with progress_bar(prepared.workload, shown=talkative and sys.stderr.isatty()) as progress:
-        folder, summary, interrupted = execute(prepared, progress=progress)
+        if args.out is None:
+            from slurmsim.replaying.figures import figures
+
+            summary, interrupted = figures(prepared, progress)
+        else:
+            summary, interrupted = execute(prepared, progress=progress)[1:]
     if summary["refused"]:
         print(f"slurmsim: {refused_warning(summary['refused'])}", file=sys.stderr)
     for note in prepared.notes:
@@ -225,20 +233,32 @@ def run(args: argparse.Namespace) -> int:
             print(missing + "\n")
         if sum(prepared.workload.quality.dropped.values()) > refused_before:
             _say_quality(prepared)
-        _say_summary(str(folder), summary)
+        _say_summary(summary, prepared.workload.header.epoch)
+        if args.out is not None:
+            _say_files(Path(args.out))
     if interrupted:
-        print(f"slurmsim: interrupted; what happened until then is in {folder} (marked partial)", file=sys.stderr)
+        kept = "" if args.out is None else f"; what happened until then is in {args.out} (marked partial)"
+        print(f"slurmsim: interrupted{kept}", file=sys.stderr)
         return 130
     if args.check_repeat:
         from slurmsim.replaying.repeat import check_repeat
 
-        check_repeat(options, folder)
+        check_repeat(options, Path(args.out))
         if talkative:
             print("Made again, the run gives the same tables.")
     if starved(summary):
         print("slurmsim: warning: most jobs never started: no mean says anything about them", file=sys.stderr)
         return 1 if args.strict else 0
     return 0
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Refuse a run that has a folder and no outputs, or neither. Raises ConfigError."""
+    if (args.outputs == "none") == (args.out is not None):
+        raise ConfigError("there is nothing to write to" if args.out is None else "none writes nothing there",
+                          field="--out", expected="--out DIR, or --outputs none")  # fmt: skip
+    if args.out is None and args.check_repeat:
+        raise ConfigError("compares the traces of two runs", field="--check-repeat", expected="--out DIR")
 
 
 def run_keywords(args: argparse.Namespace) -> dict[str, Any]:
@@ -278,12 +298,13 @@ def _say_quality(prepared: Any) -> None:
         print(format_quality(quality))
 
 
-def _say_summary(folder: str, summary: dict[str, Any]) -> None:
+def _say_summary(summary: dict[str, Any], epoch: int | None) -> None:
     from slurmsim.report.text import in_reading_order, summary_label, summary_value, table
-    from slurmsim.trace.reader import read_trace
 
-    epoch = read_trace(folder).epoch
     rows = [[summary_label(key), summary_value(key, summary[key], epoch)] for key in in_reading_order(summary)]
     show(table([["measure", "value"], *rows]))
-    names = sorted(p.name + ("/" if p.is_dir() else "") for p in Path(folder).iterdir() if not p.name.startswith("."))
+
+
+def _say_files(folder: Path) -> None:
+    names = sorted(p.name + ("/" if p.is_dir() else "") for p in folder.iterdir() if not p.name.startswith("."))
     print(f"\n{folder}: {', '.join(names)}")

@@ -107,7 +107,7 @@ def execute(
     saves = Checkpoints.configured(prepared.cluster.scheduler_parameters) is not None
     wanted = {"shares": every is not None, "phases": power, "inputs": True, "checkpoints": saves}
     optional = tuple(name for name, is_wanted in wanted.items() if is_wanted)
-    with _few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:
+    with few_collections(), TraceWriter(Path(prepared.options.out), optional=optional) as writer:
 
         def flush() -> None:
             writer.flush_if_full()
@@ -239,7 +239,7 @@ def _never_begun(timed: Sequence[Timed], end: int) -> list[str]:
 
 
 @contextmanager
-def _few_collections() -> Iterator[None]:
+def few_collections() -> Iterator[None]:
     """Look for cycles of dead objects seldom: a run and its report make few, and what is there before stays anyway.
 
     A process that makes many runs freezes what they share itself, and that is not looked through for each of them.

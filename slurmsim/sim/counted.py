@@ -154,10 +154,14 @@ class CountedRun:
 
     def tables(self, rows: int) -> Iterator[tuple[str, list[Any]]]:
         """Yield the trace, `rows` rows at a time: the name of a table, and its columns as Arrow arrays. Once only."""
+        yield from self.trace().tables(rows)
+
+    def trace(self) -> CountedTrace:
+        """Return what happened. Once only."""
         trace = CountedTrace(self._simulation, self._happens.log, self._limits, getattr(self._rows, "priority", None))
         self._simulation.controller.life_cycle.backfilled = trace.n_backfilled
         del self._rows, self._happens  # the trace has all that is needed of them
-        yield from trace.tables(rows)
+        return trace
 
 
 def _integers(column: Any) -> array[int]:

@@ -74,6 +74,14 @@ class CountedTrace:
                 found = make(slice(begin, min(begin + rows, n_rows)))
                 yield name, [_array(found[column], about.kind) for column, about in TABLES[name].items()]
 
+    def ended_jobs(self) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers, Texts]:
+        """Return submit, start, end, CPUs, nodes and states of the jobs, in the order in which they ended."""
+        rows, (codes, states) = self._ended, self._state
+        return (
+            self._ints["submit"][rows], self._start[rows], self._end[rows], self._places.cpus[rows],
+            self._places.nodes[rows], (codes[rows], states),
+        )  # fmt: skip
+
     def _turns(self) -> Numbers:
         """Return the last entry of each instant in which jobs come, start or end."""
         there: Numbers = np.flatnonzero(np.isin(self.kinds, _CHANGES))
