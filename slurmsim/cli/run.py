@@ -199,12 +199,12 @@ def run(args: argparse.Namespace) -> int:
     from slurmsim.replaying.replay import execute, refused_warning
     from slurmsim.report.shortfall import shortfall, starved
 
+    _check_outputs(args)
     if args.workload is None:
         if args.streams is None:
             raise ConfigError("nothing to run", field="--workload", expected="--workload, --streams or both")
         args.workload, args.streams = args.streams, None
         args.format = args.format or "streams"
-    _check_outputs(args)
     options = RunOptions.of(**{**run_keywords(args), "out": args.out or ""})
     prepared = prepare(options)
     talkative = not args.quiet and not args.json

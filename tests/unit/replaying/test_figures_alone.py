@@ -50,7 +50,7 @@ def test_jobs_that_never_start_are_counted(capsys: pytest.CaptureFixture[str], t
         (("--outputs", "none", "--checkpoint", "60"), "--checkpoint: --outputs none writes no trace"),
         (("--outputs", "none", "--fair-start", "3"), "--fair-start: --outputs none writes no trace"),
         (
-            ("--outputs", "none", "--power-budget", "900"),
+            ("--outputs", "none", "--power-budget", "99999"),
             "--outputs: none writes no trace, which watts are counted from",
         ),
     ],
