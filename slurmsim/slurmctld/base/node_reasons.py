@@ -8,7 +8,10 @@ _REBOOTS = "reboot issued"
 
 
 class NodeReasons:
-    """Reasons of nodes, each with its instant and the uid that gave it."""
+    """Reasons of nodes, each with its instant and the uid that gave it.
+
+    A node without a text has an entry if its uid is told all the same: 0, since records of nodes were made anew.
+    """
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
@@ -31,6 +34,21 @@ class NodeReasons:
             self.reasons.pop(i, None)
         else:
             self.reasons[i] = (text, now, uid)
+
+    def forget_users(self) -> None:
+        """Let nodes without a reason have uid 0, as their new records do; launches of jobs take it away again."""
+        for i in range(self._controller.state.table.n):
+            self.reasons.setdefault(i, (None, 0, 0))
+
+    def launched(self, nodes: int) -> None:
+        """Note that a job starts on these nodes: those without a reason have no uid any more."""
+        for i in [i for i, (text, *_) in self.reasons.items() if text is None and nodes >> i & 1]:
+            del self.reasons[i]
+
+    def user(self, i: int) -> int | None:
+        """Return the uid that gave node `i` its reason; None where there is none."""
+        _, _, uid = self.of(i)
+        return uid if i in self.reasons else None
 
     def note_reboots(self, names: Sequence[str], now: int, uid: int) -> None:
         """Note that these nodes are rebooted now, or come back from being powered down."""

@@ -194,6 +194,7 @@ class Engine(LiveCluster):
         self.job_table.split(live)
         if what == "launched":
             self.storage.launched(live)
+            self.node_reasons.launched(live.core.alloc.mask if live.core.alloc is not None else 0)
             self.statistics.started += 1
             self.statistics.het_started += live.core.sub.het is not None
             expedited.launched(live)

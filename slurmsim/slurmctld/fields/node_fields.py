@@ -331,7 +331,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "reason": lambda i, c: c.node_reasons.of(i)[0],
     "reason_time": lambda i, c: c.node_reasons.of(i)[1],
     "reason_uid": lambda i, c: c.node_reasons.of(i)[2],
-    "reason_user": lambda i, c: c.people.by_uid(c.node_reasons.of(i)[2]).name if c.node_reasons.of(i)[0] else None,
+    "reason_user": lambda i, c: None if (uid := c.node_reasons.user(i)) is None else c.people.by_uid(uid).name,
     "owner": _owner,
     "mcs_label": lambda i, c: None,
     "partitions": lambda i, cluster: ",".join(p.name for p in cluster.controller.state.partitions if p.mask >> i & 1),

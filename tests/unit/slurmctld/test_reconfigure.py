@@ -81,3 +81,29 @@ def test_flags_keep_partitions_or_their_states(tmp_path: Path, flag: str, kept: 
     do(e, "reconfigure", ROOT)
     spec = e.controller.state.cluster.by_name["scav"].spec
     assert (spec.max_time_s, spec.state) == kept
+
+
+def test_nodes_without_a_reason_are_roots_since_their_records_are_new(cluster: Engine) -> None:
+    """22.05: until a job starts on them, or they had a reason that is gone; as its sinfo -U and JSON told."""
+    assert users(cluster) == [None] * 3
+    do(cluster, "reconfigure", ROOT)
+    assert users(cluster) == ["root"] * 3
+    submit(cluster, req_nodes="n1")
+    wait(cluster, 5)
+    assert users(cluster) == [None, "root", "root"]
+    do(cluster, "update_node", ROOT, names="n3", state="DOWN", reason="x")
+    do(cluster, "update_node", ROOT, names="n3", state="RESUME")
+    assert users(cluster) == [None, "root", None]
+
+
+def users(cluster: Engine) -> list[str | None]:
+    """Who gave the reasons of all nodes."""
+    columns: dict[str, list[str | None]] = do(cluster, "nodes", ROOT, fields=["reason_user"])["columns"]
+    return columns["reason_user"]
+
+
+def test_a_new_slurmctld_has_no_uids_of_reasons(tmp_path: Path) -> None:
+    """Since 23.11 slurmctld starts anew, and reads what was saved."""
+    newer = engine_of(tmp_path, THREE_NODES, release="24.11")
+    do(newer, "reconfigure", ROOT)
+    assert users(newer) == [None] * 3

@@ -50,6 +50,8 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
             count_cpus(cluster)
             settle(cluster)
             _read_jobs(cluster)
+        else:
+            cluster.node_reasons.forget_users()
         power = cluster.controller.state.power
         for nodes, untold in ((power.off, UNTOLD_OFF), (power.coming, UNTOLD_COMING)):
             for i in to_indices(nodes).tolist():
