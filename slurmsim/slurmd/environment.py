@@ -95,10 +95,13 @@ def batch_environment(facts: Mapping[str, Any], submitted: Mapping[str, str], re
     found |= facts.get("share_variables") or {}
     if found.get("SLURM_GET_USER_ENV"):
         found = _of_a_login(facts) | found
-    found.setdefault("PATH", f"{facts.get('folder')}/bin:/usr/local/bin:/usr/bin:/bin")
+    found.setdefault("PATH", f"{facts.get('folder')}/bin:{_PATH_OF_BASH}")
     if facts.get("simulated"):
         found["SLURMSIM_USER"] = str(facts.get("user"))
     return found
+
+
+_PATH_OF_BASH = "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:."  # Debian's, where PATH is not set
 
 
 def _of_a_login(facts: Mapping[str, Any]) -> dict[str, str]:

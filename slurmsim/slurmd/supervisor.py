@@ -167,6 +167,10 @@ def _kill(group: int) -> None:
         os.killpg(group, signal.SIGKILL)
 
 
+# Python ignores SIGPIPE and SIGXFSZ, and this process others; a script of real Slurm ends by them
+_LIKE_SLURMD = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+
+
 def _become(spec: dict[str, Any], failed: int) -> None:
     """In the child: files, folder, limits, then the script itself. What fails is told on the descriptor `KEPT`."""
     os.setsid()
@@ -186,6 +190,9 @@ def _become(spec: dict[str, Any], failed: int) -> None:
         os.write(2, f"{line}\n".encode("utf-8", "surrogateescape"))
     os.closerange(3, KEPT)
     os.closerange(KEPT + 1, 4096)
+    with contextlib.suppress(ValueError, OSError):
+        most = resource.getrlimit(resource.RLIMIT_CORE)[1]
+        resource.setrlimit(resource.RLIMIT_CORE, (most, most))  # slurmd's own, if sbatch's is not propagated
     for name, value in spec["rlimits"].items():
         with contextlib.suppress(ValueError, OSError, AttributeError):
             number = getattr(resource, name)
@@ -193,7 +200,7 @@ def _become(spec: dict[str, Any], failed: int) -> None:
     if memory := int(spec.get("memory") or 0):
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(resource.RLIMIT_RSS, (memory, memory))
-    for number in (signal.SIGPIPE, signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+    for number in _LIKE_SLURMD:
         signal.signal(number, signal.SIG_DFL)
     script = spec["script"]
     environment = {**spec["environment"], "SLURM_TASK_PID": str(os.getpid())}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -311,3 +312,32 @@ def test_a_step_without_a_terminal_has_no_pseudo_terminal(live: tuple[slurmsim.C
                 "srun: error: Not using a pseudo-terminal, disregarding --pty option", "hi"]  # fmt: skip
     refused = [] if release == "22.05" else ["srun: fatal: --pty=x must be numeric file descriptor"]
     assert lines == [*told_off, *refused, "SLURM_JOB_NAME=env"]
+
+
+def test_a_script_begins_with_limits_and_signals_of_slurmd(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    """Of cores the hard limit unless sbatch's is propagated; no signal is ignored that real Slurm's jobs end by."""
+    cluster, _ = live
+    shown = "ulimit -Sc; grep SigIgn /proc/$$/status; srun -n1 grep SigIgn /proc/self/status"
+    told = ran(
+        cluster,
+        tmp_path,
+        "hard=$(ulimit -Hc); ulimit -Sc 0;"
+        f" for how in NONE ALL; do sbatch -W -Q --propagate=$how -o of$how --wrap '{shown}'; done;"
+        " head -1 ofNONE; echo $hard; head -1 ofALL; grep -h SigIgn ofNONE ofALL",
+    )
+    none, hard, everything, *ignored = told.splitlines()
+    assert (none, everything) == (hard, "0")
+    assert len(ignored) == 4
+    for line in ignored:
+        mask = int(line.split()[1], 16)
+        assert not mask >> (signal.SIGXFSZ - 1) & 1 and not mask >> (signal.SIGPIPE - 1) & 1
+
+
+def test_without_a_path_bash_has_its_own(live: tuple[slurmsim.Cluster, str], tmp_path: Path) -> None:
+    cluster, _ = live
+    (tmp_path / "job.sh").write_text("#!/bin/bash\necho $PATH\n")
+    told = ran(cluster, tmp_path, "sbatch=$(command -v sbatch); unset PATH; $sbatch -W -Q -o x.out job.sh; echo $?")
+    assert told == "sbatch: error: No PATH environment variable\n0\n"
+    found = (tmp_path / "x.out").read_text().strip().split(":", 1)[1]
+    assert found == "/usr/local/bin:/usr/local/sbin:/usr/bin:/usr/sbin:/bin:/sbin:."
+    assert ran(cluster, tmp_path, "sbatch=$(command -v sbatch); unset PATH; $sbatch -W -Q -o x.out ./job.sh") == ""

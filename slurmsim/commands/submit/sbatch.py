@@ -103,8 +103,10 @@ class _Call:
             self.say.error("Script arguments not permitted with --wrap option")
             raise Stop(self.error_code)
         if rest:
-            work_dir = first.get("work_dir") or self.context.cwd
-            self.path = batch_script.find_script(rest[0], work_dir, self.context.environ.get("PATH", ""))
+            work_dir, search = first.get("work_dir") or self.context.cwd, self.context.environ.get("PATH")
+            if search is None and rest[0][:1] not in (".", "/"):
+                self.say.error("No PATH environment variable")
+            self.path = batch_script.find_script(rest[0], work_dir, search or "")
             self.arguments = rest[1:]
         return len(rest)
 

@@ -162,7 +162,7 @@ class Runner:
             if not self._pty:
                 os.setpgid(0, 0)
             signal.set_wakeup_fd(-1)
-            for one in (*WATCHED, signal.SIGTTIN, signal.SIGTTOU, signal.SIGTSTP):
+            for one in (*WATCHED, signal.SIGXFSZ, signal.SIGTTIN, signal.SIGTTOU, signal.SIGTSTP):
                 signal.signal(one, signal.SIG_DFL)
             kept = [os.dup(end) if end < 3 else end for end in ends]
             for k, end in enumerate(kept):
