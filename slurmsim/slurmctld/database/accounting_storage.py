@@ -20,7 +20,7 @@ from slurmsim.slurmctld.base.job_record import First, JobRecord
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
 from slurmsim.slurmctld.base.private_data import hides, own_or_coordinated
 from slurmsim.slurmctld.base.step import NAMES, Step
-from slurmsim.slurmctld.database import job_changes
+from slurmsim.slurmctld.database import job_changes, young_rows
 from slurmsim.slurmctld.database.accounting_records import derived_told, exit_code, failed_node, record_of, step_row
 from slurmsim.slurmctld.database.behind import as_of
 from slurmsim.slurmctld.database.cluster_history import ClusterHistory
@@ -197,7 +197,7 @@ class Storage:
         rows: list[JobRecord] = []
         left_of = self.purges.of_jobs()
         last: int | None = None
-        told: int | None = None
+        shown: int | None = None
         for looked, record in enumerate(self._by_id(cond, narrowed, after)):
             if most is not None and looked >= max(most, 1) and record.job_id != last:
                 return rows, last
@@ -207,6 +207,10 @@ class Storage:
                 if known is None:
                     continue
                 record = known
+            told = self._as_told(record)
+            if told is None:
+                continue
+            record = told
             left = left_of(record)
             if left is None:
                 continue
@@ -214,11 +218,19 @@ class Storage:
             if not all(test(record) for test in wanted):
                 continue
             # of a job's runs the last alone is told, but each piece of a resized one (_cluster_get_jobs)
-            if record.job_id == told and not cond.get("duplicates") and record.state != RESIZING:
+            if record.job_id == shown and not cond.get("duplicates") and record.state != RESIZING:
                 continue
-            told = record.job_id
+            shown = record.job_id
             rows.append(record)
         return rows, None
+
+    def _as_told(self, record: JobRecord) -> JobRecord | None:
+        """Return a row as slurmctld told of it by now; None where slurmdbd knows nothing of its job."""
+        if releases.row(_CLOCKED, self.cluster.release) or record.restarts or record.original_index != record.db_index:
+            return record
+        split = record.array_task_id is not None and (record.start or record.end)  # a task got its own row then
+        told_at = young_rows.told_at(split or record.submit, int(self.cluster.network.start_time))
+        return record if told_at <= self.cluster.now else young_rows.untold(record)
 
     def _check_range(self, cond: Mapping[str, Any], person: Person) -> None:
         """Raise Refusal for a user who names no jobs and asks for a longer time than MaxQueryTimeRange."""
