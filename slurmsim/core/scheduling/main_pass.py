@@ -5,6 +5,7 @@ Mirrors the loop of _schedule in src/slurmctld/job_scheduler.c (22.05).
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -333,10 +334,11 @@ class MainPass:
     def _must_wait(self, record: Record) -> None:
         """No nodes were found: say why, and keep those behind off the nodes it waits for."""
         state, job, own, request = self.state, record.job, record.reservation, record.request
+        classify = functools.partial(self.s.pending_reasons.classify, left=self.usable)
         if state.reserved.all:
-            outcome = self.test.reservations.access.classify(record, self.usable, self.s.pending_reasons.classify)
+            outcome = self.test.reservations.access.classify(record, self.usable, classify)
         else:
-            outcome = self.s.pending_reasons.classify(record, self.usable)
+            outcome = classify(record, self.usable)
         if outcome == Reason.RESOURCES:
             state.set_reason(job, Reason.RESOURCES)
             if job.likely_nodes == FORGOTTEN:

@@ -47,19 +47,23 @@ class PendingReasons:
         self._watched = state.spec.watched
         self._hidden: dict[int, str] = {}  # what jobs say that wait for no nodes, but were found to lack them at first
 
-    def classify(self, record: Record, usable: Bitmap) -> str:
-        """Return why nothing was found: busy, not available, or impossible (select_nodes' second look)."""
+    def classify(self, record: Record, usable: Bitmap, left: Bitmap) -> str:
+        """Return why nothing was found: busy, not available, or impossible (select_nodes' second look).
+
+        `left` are the nodes that jobs ahead in the pass do not wait for, reserved ones too: before 24.11 the others are
+        named like nodes that are down.
+        """
         state, request = self.state, record.request
         table = state.table
         group = request.candidates & usable & table.up
         if request.required and request.required & ~usable:
-            return self._not_available(record.partition, request)
+            return self._not_available(record.partition, request, left)
         if self._would_serve(request, group):
             return Reason.RESOURCES
         if not state.selector.possible(request):
             return Reason.BAD_CONSTRAINTS
         in_the_way = group & self._in_the_way(request)
-        return Reason.RESOURCES if in_the_way else self._not_available(record.partition, request)
+        return Reason.RESOURCES if in_the_way else self._not_available(record.partition, request, left)
 
     def _would_serve(self, request: CompiledRequest, group: Bitmap) -> bool:
         """Return True if the nodes `group` could serve `request` if no job had them."""
@@ -252,9 +256,9 @@ class PendingReasons:
                 state.set_reason(job, reason)
         self._hidden.clear()
 
-    def _not_available(self, partition: Partition, request: CompiledRequest) -> str:
+    def _not_available(self, partition: Partition, request: CompiledRequest, left: Bitmap = -1) -> str:
         state = self.state
-        missing = partition.mask & ~state.table.up
+        missing = partition.mask & ~(state.table.up & left)
         if request.required:
             missing &= request.required
         if state.rules.drained_unnamed:

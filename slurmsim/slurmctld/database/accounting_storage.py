@@ -197,7 +197,7 @@ class Storage:
         rows: list[JobRecord] = []
         left_of = self.purges.of_jobs()
         last: int | None = None
-        shown: int | None = None
+        told: int | None = None
         for looked, record in enumerate(self._by_id(cond, narrowed, after)):
             if most is not None and looked >= max(most, 1) and record.job_id != last:
                 return rows, last
@@ -207,10 +207,6 @@ class Storage:
                 if known is None:
                     continue
                 record = known
-            told = self._as_told(record)
-            if told is None:
-                continue
-            record = told
             left = left_of(record)
             if left is None:
                 continue
@@ -218,19 +214,27 @@ class Storage:
             if not all(test(record) for test in wanted):
                 continue
             # of a job's runs the last alone is told, but each piece of a resized one (_cluster_get_jobs)
-            if record.job_id == shown and not cond.get("duplicates") and record.state != RESIZING:
+            if record.job_id == told and not cond.get("duplicates") and record.state != RESIZING:
                 continue
-            shown = record.job_id
+            told = record.job_id
             rows.append(record)
         return rows, None
 
-    def _as_told(self, record: JobRecord) -> JobRecord | None:
-        """Return a row as slurmctld told of it by now; None where slurmdbd knows nothing of its job."""
-        if releases.row(_CLOCKED, self.cluster.release) or record.restarts or record.original_index != record.db_index:
-            return record
-        split = record.array_task_id is not None and (record.start or record.end)  # a task got its own row then
-        told_at = young_rows.told_at(split or record.submit, int(self.cluster.network.start_time))
-        return record if told_at <= self.cluster.now else young_rows.untold(record)
+    def _as_told(self, records: Iterator[JobRecord]) -> Iterator[JobRecord]:
+        """Yield rows as slurmctld told of them by now, but for jobs that slurmdbd does not know at all."""
+        if releases.row(_CLOCKED, self.cluster.release):
+            yield from records
+            return
+        now, up = self.cluster.now, int(self.cluster.network.start_time)
+        for record in records:
+            first = not record.restarts and record.original_index == record.db_index
+            split = record.array_task_id is not None and (record.start or record.end)  # a task got its own row then
+            if first and young_rows.told_at(split or record.submit, up) > now:
+                known = young_rows.untold(record)
+                if known is not None:
+                    yield known
+            else:
+                yield record
 
     def _check_range(self, cond: Mapping[str, Any], person: Person) -> None:
         """Raise Refusal for a user who names no jobs and asks for a longer time than MaxQueryTimeRange."""
@@ -245,7 +249,7 @@ class Storage:
         narrowed.add("id_job > ?", after)
         written = self.store.select(narrowed.text, narrowed.values, walk=self._walk(cond))
         waiting = sorted((r for r in self.store.waiting() if r.job_id > after), key=_newest_first)
-        return merge(written, waiting, self._living(cond, after), key=_newest_first)
+        return merge(written, waiting, self._as_told(self._living(cond, after)), key=_newest_first)
 
     def every(self) -> Iterator[JobRecord]:
         """Yield all rows there are, also those that were purged."""

@@ -30,7 +30,8 @@ def untold(record: JobRecord) -> JobRecord | None:
         return None
     return replace(
         record, name="allocation", array_job_id=0, array_task_id=None, array_task_str=None, array_max_tasks=0, uid=0,
-        gid=0, group="root", partition="", qos="Unknown", state=record.state if record.end else JobState.PENDING, eligible=0,
+        gid=0, group="root", partition="", qos="Unknown", eligible=0,
+        state=record.state if record.end else JobState.PENDING,
         start=record.start or record.end, time_limit=0, alloc_nodes=0, req_cpus=0, mem_cpu=None, mem_node=None,
         tres_req={}, tres_alloc=record.tres_alloc if record.end else {}, priority=0, flags=(), reason="None",
         constraints=None, asked={}, het=None,
