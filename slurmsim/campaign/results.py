@@ -25,7 +25,8 @@ COUNTS = (
 MEANS = (
     "mean_wait_s", "median_wait_s", "p95_wait_s", "mean_wait_so_far_s", "mean_wait_central_s", "mean_buffer_s",
     "mean_turnaround_s", "mean_slowdown", "mean_bounded_slowdown", "mean_bounded_slowdown_central", "utilization",
-    "utilization_central", "goodput", "offered_load", "jain_users", "users_slowdown_spread", "unfair_share",
+    "utilization_central", "goodput", "useful_share", "offered_load", "jain_users", "users_slowdown_spread",
+    "unfair_share",
     "mean_unfair_wait_s", "gpu_utilization", "gpu_stranded", "co2_kg", "energy_cost", "node_cost", "idle_node_cost",
     *(f"{one}_{what}" for one in CLASSES for what in ("wait_s", "slowdown")),
 )  # fmt: skip

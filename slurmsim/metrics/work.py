@@ -9,6 +9,8 @@ from slurmsim.metrics.utilization import Interval, StepSeries, whole_interval
 from slurmsim.states import RESIZING, JobState
 from slurmsim.trace.reader import Trace
 
+OF_RUNS = ("goodput", "lost_cpu_s", "useful_share", "checkpoint_cpu_s")
+"""What the summary of every run has of them; the last one where jobs make checkpoints."""
 NEEDED = ("submit", "start", "end", "cpus", "nodes", "state", "run_time_s")
 
 
@@ -18,7 +20,8 @@ def of_trace(trace: Trace, cpus: int) -> dict[str, float | int | None]:
     ``offered_load``: CPU-seconds of the last runs of jobs over what the cluster has between first and last submission.
     ``goodput``: CPU-seconds of the jobs that COMPLETED, over what was available from the first submission to the last
     end; `utilization` counts the lost ones as well. ``lost_cpu_s``: CPU-seconds of runs that did not complete their
-    job: those that ended in a requeue, and last ones that ended in another state. ``energy_j``: joules of all nodes,
+    job: those that ended in a requeue, and last ones that ended in another state. ``useful_share``: the others, over
+    the CPU-seconds of all runs. ``energy_j``: joules of all nodes,
     with jobs and without, where the run knows power; else None. Where jobs make checkpoints goodput and loss are those
     of `slurmsim.metrics.saved_work`.
     """
@@ -36,10 +39,12 @@ def of_trace(trace: Trace, cpus: int) -> dict[str, float | int | None]:
     saves = (trace.path / "checkpoints.parquet").exists()
     accepted = jobs.where(jobs.accepted)
     available = _available(trace, whole_interval(accepted), cpus)
+    allocated = int(last.sum()) + int(work.sum())
     return {
         "offered_load": float(last.sum()) / (cpus * span) if span else None,
         "goodput": good / available if available > 0 else None,
-        "lost_cpu_s": int(last.sum()) + int(work.sum()) - good,
+        "lost_cpu_s": allocated - good,
+        "useful_share": good / allocated if allocated else None,
         "energy_j": energy_j(trace),
         **(of_checkpoints(trace, cpus) if saves else {}),
     }

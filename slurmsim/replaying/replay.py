@@ -93,11 +93,11 @@ def execute(
 
     Raises OutputError when something cannot be written; what was in the folder before is then untouched.
     """
+    from slurmsim.metrics.fairness import by_user
     from slurmsim.metrics.gpus import of_trace as of_gpus
-    from slurmsim.metrics.saved_work import of_checkpoints
     from slurmsim.metrics.summary import summarize_trace
     from slurmsim.metrics.unstarted import COLUMNS, unstarted
-    from slurmsim.metrics.work import energy_j
+    from slurmsim.metrics.work import OF_RUNS, of_trace
     from slurmsim.trace.reader import read_trace
     from slurmsim.trace.writer import TraceWriter
 
@@ -144,11 +144,11 @@ def execute(
         cpus = sum(n.cpus for n in prepared.cluster.nodes)
         trace = read_trace(folder)
         found = dict(summarize_trace(trace, cpus=cpus))
-        if saves:
-            found |= of_checkpoints(trace, cpus)
+        work = of_trace(trace, cpus)
+        found |= {name: work[name] for name in OF_RUNS if name in work} | by_user(trace)
         found |= of_gpus(trace, sum(g.count for n in prepared.cluster.nodes for g in n.gres if g.name == "gpu"))
         if power:
-            found["energy_j"] = energy_j(trace)
+            found["energy_j"] = work["energy_j"]
         if prepared.options.carbon is not None:
             found |= of_signal(trace, prepared.options.carbon, prepared.workload)
         if prepared.options.prices is not None:

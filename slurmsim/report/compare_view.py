@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slurmsim.metrics.classes import CLASSES, NARROW
 from slurmsim.metrics.utilization import Interval
 from slurmsim.report import page, style
 from slurmsim.report.compare import Comparison, JobDifferences, Mover, other_log
@@ -30,6 +31,8 @@ def as_text(found: Comparison) -> str:
     lines = [*other_log(found), *shortfalls(found.names, found.summaries)]
     parts = ["\n".join(lines)] if lines else []
     parts.append(table([_header(found), *_common_rows(found), *_summary_rows(found)]))
+    if rows := _class_rows(found):
+        parts.append(f"{_CLASSES}\n" + table([["mean wait", *found.names], *rows]))
     if found.losses:
         parts.append(_slots(found) + "\n" + table([_header(found), *_loss_rows(found)]))
     for name, diff in zip(found.names[1:], found.differences, strict=True):
@@ -52,6 +55,9 @@ def compare_page(found: Comparison, figures: Sequence[tuple[str, bytes]]) -> str
     ]
     blocks += [page.banner(line) for line in (*other_log(found), *shortfalls(found.names, found.summaries))]
     blocks.append(page.section("Summary", page.table(_header(found), [*_common_rows(found), *_summary_rows(found)])))
+    if of_classes := _class_rows(found):
+        classes = page.table(["mean wait", *found.names], of_classes)
+        blocks.append(page.more("By class", page.paragraph(_CLASSES), classes))
     if found.losses:
         rows = page.table(_header(found), _loss_rows(found))
         blocks.append(page.more("Packing losses", page.paragraph(_slots(found)), rows))
@@ -235,6 +241,18 @@ def _summary_rows(found: Comparison) -> list[list[str]]:
             row += [summary_value(key, found.summary(i).get(key), found.runs[i].epoch), _delta(found, key, i)]
         rows.append(row)
     return rows
+
+
+_CLASSES = f"By class: short asks for at most an hour, narrow for at most {100 * NARROW:g} % of the CPUs"
+
+
+def _class_rows(found: Comparison) -> list[list[str]]:
+    """Mean waits of the classes that have jobs, in each run; nothing where a run does not say its CPUs."""
+    classes = [run.by_class for run in found.runs]
+    if not all(classes):
+        return []
+    there = [name for name in CLASSES if any(one[f"{name}_jobs"] for one in classes)]
+    return [[name.replace("_", " "), *(duration(one[f"{name}_wait_s"]) for one in classes)] for name in there]
 
 
 def _slots(found: Comparison) -> str:

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from slurmsim.metrics.classes import CLASSES
 from slurmsim.report import breakdown, page
 from slurmsim.report.pictures import Picture
 from slurmsim.report.rundata import RunData
@@ -40,7 +41,7 @@ def _more(data: RunData, pictures: Sequence[Picture]) -> list[str]:
     """Parts behind the first screens, closed; open where nothing else is to see."""
     quality, findings = _quality(data.section("workload")), data.trace.manifest.get("findings")
     count = f" ({len(findings):,})" if isinstance(findings, list) else ""
-    classes = page.stack(_classes(data, "partition"), _classes(data, "user"))
+    classes = page.stack(_lengths_and_widths(data), _classes(data, "partition"), _classes(data, "user"))
     parts = (
         ("Pictures", page.stack(*page.drawings((one.caption, one.svg) for one in pictures))),
         ("All numbers", page.columns(page.table(("measure", "value"), _numbers(data)), classes)),
@@ -108,6 +109,19 @@ def _classes(data: RunData, column: str) -> str:
             for r in rows
         ],
     )  # fmt: skip
+
+
+def _lengths_and_widths(data: RunData) -> str:
+    """Return how jobs by length and width fared, those submitted in the central window."""
+    found = data.by_class
+    if not found:
+        return ""
+    rows = [
+        (name.replace("_", " "), number(found[f"{name}_jobs"]), duration(found[f"{name}_wait_s"]),
+         number(found[f"{name}_slowdown"]))
+        for name in CLASSES
+    ]  # fmt: skip
+    return page.table(("class", "jobs", "mean wait", "mean bounded slowdown"), rows)
 
 
 def _longest(data: RunData) -> str:

@@ -202,6 +202,13 @@ class RunData:
         return most if usage.idle_nodes.any() or usage.down_nodes.any() else None
 
     @cached_property
+    def by_class(self) -> dict[str, float | int | None]:
+        """Figures of classes by length and width (`slurmsim.metrics.classes`); nothing where CPUs are not known."""
+        from slurmsim.metrics.classes import by_class
+
+        return by_class(self.trace, self.n_cpus) if self.n_cpus else {}
+
+    @cached_property
     def n_cpus(self) -> int | None:
         """CPUs of the cluster, None when the trace does not say."""
         return self.cluster.cpus if self.cluster is not None else None

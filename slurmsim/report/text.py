@@ -58,7 +58,9 @@ def size(n_bytes: float | None) -> str:
 
 
 # How a summary value is shown: by its key's unit suffix, by the table, or as a number.
-_SHARES = frozenset({"utilization", "utilization_central", "gpu_utilization", "gpu_stranded"})
+_SHARES = frozenset(
+    {"utilization", "utilization_central", "goodput", "useful_share", "gpu_utilization", "gpu_stranded"}
+)
 
 
 _MOMENTS = frozenset({"first_submit", "last_end"})
@@ -75,6 +77,9 @@ LABELS = {
     "energy_j": "energy, J", "co2_kg": "CO2, kg", "energy_cost": "cost of energy",
     "node_cost": "cost of nodes", "idle_node_cost": "cost of idle nodes", "gpu_utilization": "GPUs in use",
     "gpu_stranded": "GPUs stranded",
+    "lost_cpu_s": "CPU time lost", "useful_share": "useful, of allocated CPU time",
+    "checkpoint_cpu_s": "CPU time of checkpoints", "jain_users": "fairness of users (Jain)",
+    "users_slowdown_spread": "slowdowns of users apart",
     "jobs_per_s": "jobs simulated a second", "peak_rss_bytes": "memory of the simulator",
 }  # fmt: skip
 """Words for the keys of a summary; the others are their keys with blanks."""

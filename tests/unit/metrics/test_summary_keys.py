@@ -23,8 +23,9 @@ OF_STREAMS = ("mean_buffer_s",)  # there only where there are any
 OF_POWER_AND_GPUS = (
     "gpu_utilization", "gpu_stranded", "energy_j", "co2_kg", "energy_cost", "node_cost", "idle_node_cost",
 )  # fmt: skip
-OF_CHECKPOINTS = ("goodput", "lost_cpu_s", "checkpoint_cpu_s")  # there only where jobs make some
-CONDITIONAL = (*OF_THE_RUN, *OF_STREAMS, *OF_CHECKPOINTS, *OF_POWER_AND_GPUS)
+OF_CHECKPOINTS = ("checkpoint_cpu_s",)  # there only where jobs make some
+OF_TRACES = ("goodput", "lost_cpu_s", "useful_share", "jain_users", "users_slowdown_spread")  # of other tables, too
+CONDITIONAL = (*OF_THE_RUN, *OF_STREAMS, *OF_CHECKPOINTS, *OF_TRACES, *OF_POWER_AND_GPUS)
 EMPTY = {"submit": [], "start": [], "end": [], "cpus": [], "nodes": [], "state": []}
 
 
