@@ -2,9 +2,12 @@
 
 ``slurmsim.gym.SchedulingEnv`` asks an agent which job to start (docs/learning.md); the extra ``learn`` has what it
 needs. `AgentPolicy` is a base of policies that ask an agent the same questions, for runs, sweeps and live clusters.
+`learn_order` learns an order of the queue, which the policy ``learned_order`` goes by.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
 
 from slurmsim.extras import how_to_install
 
@@ -14,8 +17,12 @@ if TYPE_CHECKING:
 
     from slurmsim.gym.agent_policy import AgentPolicy
     from slurmsim.gym.environment import SchedulingEnv
+    from slurmsim.gym.ppo import Learning, learn_order
 
-__all__ = ["AgentPolicy", "SchedulingEnv"]
+__all__ = ["AgentPolicy", "Learning", "SchedulingEnv", "learn_order"]
+_NEED_GYMNASIUM = {
+    "SchedulingEnv": "slurmsim.gym.environment", "Learning": "slurmsim.gym.ppo", "learn_order": "slurmsim.gym.ppo",
+}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -23,12 +30,11 @@ def __getattr__(name: str) -> Any:
         from slurmsim.gym.agent_policy import AgentPolicy
 
         return AgentPolicy
-    if name == "SchedulingEnv":
+    if name in _NEED_GYMNASIUM:
         try:
-            from slurmsim.gym.environment import SchedulingEnv
+            return getattr(import_module(_NEED_GYMNASIUM[name]), name)
         except ModuleNotFoundError as error:
             if error.name != "gymnasium":
                 raise
             raise ModuleNotFoundError(f"gymnasium is not installed: {how_to_install('learn')}") from None
-        return SchedulingEnv
     raise AttributeError(f"module 'slurmsim.gym' has no attribute {name!r}")

@@ -97,6 +97,16 @@ class SchedulingEnv(gymnasium.Env):
         self._waits: list[int] = []
         self._slowdowns: list[float] = []
 
+    @property
+    def n_jobs_of_log(self) -> int:
+        """Jobs of the whole log."""
+        return len(self._log)
+
+    @property
+    def n_jobs_of_episode(self) -> int:
+        """Jobs of an episode."""
+        return self._n_jobs
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:

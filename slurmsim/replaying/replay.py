@@ -93,11 +93,7 @@ def execute(
 
     Raises OutputError when something cannot be written; what was in the folder before is then untouched.
     """
-    from slurmsim.metrics.fairness import by_user
-    from slurmsim.metrics.gpus import of_trace as of_gpus
-    from slurmsim.metrics.summary import summarize_trace
     from slurmsim.metrics.unstarted import COLUMNS, unstarted
-    from slurmsim.metrics.work import OF_RUNS, of_trace
     from slurmsim.trace.reader import read_trace
     from slurmsim.trace.writer import TraceWriter
 
@@ -141,21 +137,8 @@ def execute(
         writer.write_json("run.json", manifest(prepared))
         folder = writer.seal(partial=interrupted)
         wall = time.perf_counter() - began
-        cpus = sum(n.cpus for n in prepared.cluster.nodes)
         trace = read_trace(folder)
-        found = dict(summarize_trace(trace, cpus=cpus))
-        work = of_trace(trace, cpus)
-        found |= {name: work[name] for name in OF_RUNS if name in work} | by_user(trace)
-        found |= of_gpus(trace, sum(g.count for n in prepared.cluster.nodes for g in n.gres if g.name == "gpu"))
-        if power:
-            found["energy_j"] = work["energy_j"]
-        if prepared.options.carbon is not None:
-            found |= of_signal(trace, prepared.options.carbon, prepared.workload)
-        if prepared.options.prices is not None:
-            from slurmsim.replaying.node_prices import of_prices, read_prices
-
-            prices = read_prices(Path(prepared.options.prices), prepared.cluster)
-            found |= of_prices(trace, prices, prepared.cluster)
+        found = _figures(prepared, trace)
         at = list(found).index("refused") + 1
         items = list(found.items())
         summary: dict[str, Any] = dict([*items[:at], ("dropped", dropped), *items[at:]])
@@ -183,6 +166,30 @@ def execute(
             build_report(folder, formats=())
         folder = writer.close(partial=interrupted)
     return folder, summary, interrupted
+
+
+def _figures(prepared: Prepared, trace: Trace) -> dict[str, Any]:
+    """Return the figures of the summary that follow from the trace and the cluster."""
+    from slurmsim.metrics.fairness import by_user
+    from slurmsim.metrics.gpus import of_trace as of_gpus
+    from slurmsim.metrics.summary import summarize_trace
+    from slurmsim.metrics.work import OF_RUNS, of_trace
+
+    nodes, options = prepared.cluster.nodes, prepared.options
+    cpus = sum(node.cpus for node in nodes)
+    found: dict[str, Any] = dict(summarize_trace(trace, cpus=cpus))
+    work = of_trace(trace, cpus)
+    found |= {name: work[name] for name in OF_RUNS if name in work} | by_user(trace)
+    found |= of_gpus(trace, sum(g.count for node in nodes for g in node.gres if g.name == "gpu"))
+    if prepared.cluster.power is not None:
+        found["energy_j"] = work["energy_j"]
+    if options.carbon is not None:
+        found |= of_signal(trace, options.carbon, prepared.workload)
+    if options.prices is not None:
+        from slurmsim.replaying.node_prices import of_prices, read_prices
+
+        found |= of_prices(trace, read_prices(Path(options.prices), prepared.cluster), prepared.cluster)
+    return found
 
 
 def _run(

@@ -31,8 +31,8 @@ def as_text(found: Comparison) -> str:
     lines = [*other_log(found), *shortfalls(found.names, found.summaries)]
     parts = ["\n".join(lines)] if lines else []
     parts.append(table([_header(found), *_common_rows(found), *_summary_rows(found)]))
-    if rows := _class_rows(found):
-        parts.append(f"{_CLASSES}\n" + table([["mean wait", *found.names], *rows]))
+    if waits := _class_rows(found):
+        parts.append(f"{_CLASSES}\n" + table([["mean wait", *found.names], *waits]))
     if found.losses:
         parts.append(_slots(found) + "\n" + table([_header(found), *_loss_rows(found)]))
     for name, diff in zip(found.names[1:], found.differences, strict=True):

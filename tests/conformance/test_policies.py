@@ -39,7 +39,9 @@ in_worlds = pytest.mark.parametrize(
 )
 # who optimises the jobs that fit now promises no bound to those that do not, nor does who prefers short ones
 # or keeps nothing free for anybody
-in_turn = pytest.mark.parametrize("policy", [name for name in NAMES if name not in (*SOLVING, "spf", "list")])
+in_turn = pytest.mark.parametrize(
+    "policy", [name for name in NAMES if name not in (*SOLVING, "spf", "list", "learned_order")]
+)
 PREDICTING = ("easy:predictor=grudge", "conservative:predictor=grudge", "spf:predictor=real")
 worlds = pytest.mark.parametrize("make", WORLDS, ids=lambda make: make.__name__)
 

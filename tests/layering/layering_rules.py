@@ -219,7 +219,7 @@ LAYERS: dict[str, Layer] = {
     # Agents outside of a simulation, and their policies.
     "gym": Layer(
         ("slurmsim.gym",),
-        _set("vocabulary model policy core sim workload root"),
+        _set("vocabulary model policy core sim workload root") | {"user files"},
         _set("numpy gymnasium"),
         late=frozenset(),
     ),
@@ -241,6 +241,12 @@ LAYERS: dict[str, Layer] = {
         ("slurmsim_policies.predictors.learned",),
         _set("vocabulary bitmap capacity kernel model policy policies"),
         _set("numpy sklearn threadpoolctl"),
+        sealed=True,
+    ),
+    "learned policies": Layer(
+        ("slurmsim_policies.learned_order",),
+        _set("vocabulary model policy policies gym") | {"user files"},
+        _set("numpy"),
         sealed=True,
     ),
     "constraint policies": Layer(
