@@ -74,6 +74,16 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     # -- accounting -------------------------------------------------------------------------------------------------
     "relative_qos": Change("23.11", "sacctmgr", "The limits of a QOS with the flag `Relative` are percentages."),
+    "flags_of_qos_by_prefix": Change(
+        "25.05",
+        "sacctmgr",
+        "Flags of a QOS may be cut short, have another order, and none of them may be unknown.",
+        OTHERWISE,
+    ),
+    "factors_to_their_end": Change(
+        "25.05", "sacctmgr", "`UsageFactor=1x` is refused; it was 1. So is LimitFactor.", REFUSED
+    ),
+    "numbers_to_their_end": Change("25.11", "sacctmgr", "`MaxJobs=5x` is refused; it was 5.", REFUSED),
     "relative_tres": Change("25.11", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much."),
     # -- submission and what jobs are told --------------------------------------------------------------------------
     "exclusive_or_oversubscribe": Change(

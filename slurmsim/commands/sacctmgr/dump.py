@@ -114,7 +114,7 @@ def lines(session: Session, cluster: str) -> Iterator[str]:
     root = next(one for one in records if one["account"] == "root" and not one["user"])
     head = [f"Cluster - '{cluster}'{_options(root, numbers)}"]
     if since(session.release, "dumps_hold_qos"):
-        head = [*(_qos_line(one, numbers) for one in session.list("qos")), *head]
+        head = [*(_qos_line(one, numbers, session.release) for one in session.list("qos")), *head]
     yield "\n".join(head)
     users: dict[str, Record] = {one["user"]: one for one in session.list("user")}
     accounts: dict[str, Record] = {one["account"]: one for one in session.list("account")}
@@ -202,9 +202,9 @@ def _exactly(mebibytes: int) -> str:
     return f"{mebibytes}{'MGTPE'[at]}" if mebibytes else "0"
 
 
-def _qos_line(record: Record, numbers: Mapping[str, int]) -> str:
+def _qos_line(record: Record, numbers: Mapping[str, int], release: str) -> str:
     text = f"QOS - '{record['name']}':Description='{record['description']}'"
-    text += f":Flags='{','.join(flag_names(record['flags']))}'" if record["flags"] else ""
+    text += f":Flags='{','.join(flag_names(record['flags'], release))}'" if record["flags"] else ""
     text += _limits(QOS_LIMITS, record, numbers)
     if record["preempt"]:
         text += f":Preempt='{','.join(sorted(record['preempt']))}'"

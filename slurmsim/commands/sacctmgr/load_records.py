@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.dump import LIMITS, QOS_LIMITS, TRES, USE_PARENT, Limit, tres_names, value_of
 from slurmsim.commands.sacctmgr.load_lines import Line
-from slurmsim.commands.sacctmgr.table import ASSOCIATION, QOS, columns, of, table
+from slurmsim.commands.sacctmgr.table import ASSOCIATION, columns, of, qos_columns, table
 from slurmsim.commands.sacctmgr.words import Session
 from slurmsim.duration import parse_time_limit
 from slurmsim.records import accounting as records
@@ -262,7 +262,8 @@ class Changes:
         if self._new_qos:
             out("QOS\n")
             rows = [_qos_row(one) for one in self._new_qos]
-            table(self.session, columns(self.session, list(_QOS_COLUMNS)), rows, QOS)
+            table(self.session, columns(self.session, list(_QOS_COLUMNS)), rows,
+                  qos_columns(self.session.release))  # fmt: skip
             out(_LONG_RULE)
         out("".join(self._later))
 

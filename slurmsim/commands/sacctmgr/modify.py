@@ -235,7 +235,7 @@ def _modify_qos(session: Session, words: list[str]) -> None:
             facts["description"] = folded(word)
             return USER
         if settings.take(session, word):
-            return ASSOC
+            return ASSOC if settings.found else 0  # one that cannot be read is passed over
         session.code = 1
         session.io.out(f" Unknown option: {word.text}\n Use keyword 'where' to modify condition\n")
         return 0

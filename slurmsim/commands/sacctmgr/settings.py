@@ -6,7 +6,7 @@ Mirrors sacctmgr_set_assoc_rec, _set_rec of qos_functions.c and the print of lim
 from __future__ import annotations
 
 from slurmsim.commands.sacctmgr.fields import matches
-from slurmsim.commands.sacctmgr.table import FLAGS, tres_text
+from slurmsim.commands.sacctmgr.table import qos_flags, tres_text
 from slurmsim.commands.sacctmgr.words import Session, Word, known_qos
 from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.duration import DurationError, parse_time_limit
@@ -98,12 +98,22 @@ Read = tuple[str, str] | None
 
 
 _NUMBER = pattern(r"\s*([+-]?\d+)")
+_SHORT = {"PerUser": "PU", "PerAccount": "PA", "PrioThreshold": "PrioThresh"}
+
+
+def _invalid(session: Session, row: Field, value: str) -> None:
+    """Say that a number cannot be read; some have a short name there."""
+    name = row.update.partition(":")[0]
+    for long, short in _SHORT.items():
+        name = name.removesuffix(long) + short if name.endswith(long) else name
+    session.note(f"sacctmgr: error: Invalid value for {name} ({value})")
 
 
 def _count(session: Session, row: Field, word: Word, value: str) -> Read:
     match = _NUMBER.match(value)
-    if match is None and value:
-        session.note(f"sacctmgr: error: Invalid value for {row.update.partition(':')[0]} ({value})")
+    rest = value[match.end() :] if match else value
+    if rest and (since(session.release, "numbers_to_their_end") or match is None or not int(match[1])):
+        _invalid(session, row, value)
         return None
     number = int(match[1]) if match else 0
     if ":" in row.kind:
@@ -138,7 +148,8 @@ def _tres(session: Session, row: Field | None, word: Word, value: str) -> Read:
     for item in filter(None, value.split(",")):
         name, equals, amount = item.partition("=")
         if not equals:
-            session.wrong("sacctmgr: error: slurmdb_format_tres_str: no value given as TRES type/id.")
+            text = "no value given as TRES type/id." if name[:1].isdigit() else f"no TRES id found for {name}"
+            session.wrong(f"sacctmgr: error: slurmdb_format_tres_str: {text}")
             return None
         sign = name[-1:] if name[-1:] in signs else ""
         name = name.removesuffix(sign)
@@ -151,13 +162,28 @@ def _tres(session: Session, row: Field | None, word: Word, value: str) -> Read:
             continue
         try:
             key = name if name.lower().startswith(("gres/", "license/")) else name.lower()
-            part = {key: parse_limit(key, amount)}
+            part = {key: parse_limit(key, _amount(session, amount))}
         except TresError:
             session.wrong(f"sacctmgr: error: slurmdb_format_tres_str: no TRES known by type {name}")
             return None
         found += [f"{word}{sign}={count}" for word, count in part.items()]
         shown.append(tres_text(part).replace("=", f"{sign}=", 1))
     return ",".join(found), ",".join([*sorted(shown), *gone])
+
+
+_AMOUNT = pattern(r"\s*(\d*)(.?)")
+
+
+def _amount(session: Session, text: str) -> str:
+    """Return an amount without what no unit is, which is said; none at all is 0."""
+    match = _AMOUNT.match(text)
+    if match is None or text.lstrip().startswith("-"):
+        return text
+    number, unit = match[1] or "0", match[2]
+    if unit and unit.upper() not in "KMGTP":
+        session.note(f"sacctmgr: error: Invalid unit type '{unit}'. Possible options are 'KMGTP'")
+        return number
+    return number + unit
 
 
 def tres_counts(session: Session, word: Word) -> dict[str, int] | None:
@@ -201,22 +227,24 @@ def _name(session: Session, row: Field, word: Word, value: str) -> Read:
 def _flags(session: Session, row: Field, word: Word, value: str) -> Read:
     if value == "-1":
         return "-1", ""
-    found = []
-    known = FLAGS if since(session.release, "relative_qos") else [flag for flag in FLAGS if flag != "Relative"]
-    for item in filter(None, value.split(",")):
-        flag = next((f for f in known if f.lower() in item.lower()), None)
-        if flag is None:
-            session.wrong(f'sacctmgr: error: The "flags" field is invalid: {item}')
-            return None
-        found.append(flag)
-    return ",".join(found), ",".join(f for f in FLAGS if f in found)
+    known = qos_flags(session.release)
+    prefixes = since(session.release, "flags_of_qos_by_prefix")
+    found, unknown = list[str](), not value
+    for item in filter(None, value.lower().split(",")):
+        those = [f for f in known if (f.lower().startswith(item) if prefixes else f.lower() in item)]
+        found += those[:1] if prefixes else those
+        unknown = unknown or (prefixes and not those)
+    if unknown or not found:
+        session.wrong(f" Unknown QOS flag used in:\n  '{value}'\n Valid QOS flags are\n  '{','.join(known)}'")
+        return None
+    return ",".join(found), ",".join(f for f in known if f in found)
 
 
 def _mode(session: Session, row: Field, word: Word, value: str) -> Read:
     known = ("off", "gang", "suspend", "requeue", "cancel", "cluster", "within", "checkpoint")
     for item in value.lower().split(","):
         if item not in known:
-            session.wrong(f"Bad Preempt Mode given: {value}")
+            session.wrong(f" Bad Preempt Mode given: {word.text}")
             return None
     return value, "" if value.lower() == "cluster" else value.upper()
 
@@ -234,13 +262,20 @@ def _exempt(session: Session, row: Field, word: Word, value: str) -> Read:
     return value, long_clock(seconds)
 
 
+_REAL = pattern(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?")
+
+
 def _factor(session: Session, row: Field, word: Word, value: str) -> Read:
-    try:
-        number = float(value)
-    except ValueError:
-        session.note(f"sacctmgr: error: Invalid value for {row.update.partition(':')[0]} ({value})")
+    match = _REAL.match(value.lower())
+    number = float(match[0]) if match else 0.0
+    rest = value[match.end() :] if match else value
+    if rest and since(session.release, "factors_to_their_end"):
+        session.note(f"sacctmgr: error: {row.update.partition(':')[0]} value ({value}) is not a valid number")
         return None
-    return ("-1", "NONE") if number < 0 else (value, f"{number:.4f}")
+    if rest and not number:
+        _invalid(session, row, value)
+        return None
+    return ("-1", "NONE") if number < 0 else (str(number), f"{number:.4f}")
 
 
 _READERS = {

@@ -13,12 +13,12 @@ from slurmsim.commands.sacctmgr.resources import show_resource
 from slurmsim.commands.sacctmgr.table import (
     ASSOCIATION,
     PAIRS,
-    QOS,
     Asked,
     associations,
     by_tree,
     columns,
     of,
+    qos_columns,
     selected,
     table,
     tres_text,
@@ -190,7 +190,7 @@ def show_qos(session: Session, words: list[str]) -> None:
     asked = Asked(session, words, "Names:1 QOSLevel:1", "WithDeleted:5",
                   {"descriptions": "Descriptions:1", "ids": "Ids:1", "modes": "PreemptMode:8"})  # fmt: skip
     pairs = {"names": "name", "descriptions": "description", "ids": "id"}
-    _list(session, asked, "qos", row(_QOS, session.release), pairs, QOS, dumped=True)
+    _list(session, asked, "qos", row(_QOS, session.release), pairs, qos_columns(session.release), dumped=True)
 
 
 def _list(

@@ -10,6 +10,7 @@ from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.units import quantity
 from slurmsim.commands.text.widths import width_of
 from slurmsim.records import accounting as records
+from slurmsim.release_changes import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,19 +66,33 @@ ASSOCIATION = _getters(records.ASSOCIATION) | {
     "id": of("id"), "lft": of("lft"), "rgt": of("rgt"), "pid": of("parent_id"),
     "qos_raw": lambda r: ",".join(r.get("qos_raw") or ()),
 }  # fmt: skip
-QOS = _getters(records.QOS) | {
-    "flags": lambda r: ",".join(flag_names(r["flags"])) or None, "max_jobs": of("max_jobs_pu"),
-    "max_submit_jobs": of("max_submit_pu"), "preempt_mode": lambda r: (r["preempt_mode"] or "cluster").lower(),
-}  # fmt: skip
-"""What is per user in a QOS has one column with that of associations."""
-FLAGS = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes", "OverPartQOS",
-         "PartitionTimeLimit", "RequiresReservation", "NoDecay", "Relative", "UsageFactorSafe")  # fmt: skip
-"""Flags of QOS, in sacctmgr's order."""
 
 
-def flag_names(flags: Iterable[str]) -> list[str]:
+def qos_columns(release: str) -> dict[str, Getter]:
+    """Return the columns of QOS; what is per user there has one column with that of associations."""
+    return _getters(records.QOS) | {
+        "flags": lambda r: ",".join(flag_names(r["flags"], release)) or None, "max_jobs": of("max_jobs_pu"),
+        "max_submit_jobs": of("max_submit_pu"), "preempt_mode": lambda r: (r["preempt_mode"] or "cluster").lower(),
+    }  # fmt: skip
+
+
+_FLAGS = ("DenyOnLimit", "EnforceUsageThreshold", "NoReserve", "PartitionMaxNodes", "PartitionMinNodes", "OverPartQOS",
+          "PartitionTimeLimit", "RequiresReservation", "NoDecay", "Relative", "UsageFactorSafe")  # fmt: skip
+_LATER = ("DenyOnLimit", "EnforceUsageThreshold", "PartitionMinNodes", "PartitionMaxNodes", "PartitionTimeLimit",
+          "RequiresReservation", "OverPartQOS", "NoReserve", "NoDecay", "Relative", "UsageFactorSafe")  # fmt: skip
+
+
+def qos_flags(release: str) -> tuple[str, ...]:
+    """Return the flags that a QOS may have, in sacctmgr's order."""
+    if since(release, "flags_of_qos_by_prefix"):
+        return _LATER
+    return _FLAGS if since(release, "relative_qos") else tuple(flag for flag in _FLAGS if flag != "Relative")
+
+
+def flag_names(flags: Iterable[str], release: str) -> list[str]:
+    """Return the names of a QOS' flags, in sacctmgr's order."""
     lower = {flag.lower() for flag in flags}
-    return [flag for flag in FLAGS if flag.lower() in lower]
+    return [flag for flag in qos_flags(release) if flag.lower() in lower]
 
 
 # -- printing -----------------------------------------------------------------------------------------------------
