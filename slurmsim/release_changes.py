@@ -562,7 +562,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "licenses_allocated": Change(
         "25.05",
         "scontrol, squeue",
-        "LicensesAlloc is what a job has, between semicolons; it was what it had asked for.",
+        "LicensesAlloc is what a job has, between semicolons, as a reservation's; it was what it had asked for.",
     ),
     "error_file_as_asked": Change(
         "25.11", "scontrol", "StdErr in `show job` is empty where `-e` was not given.", OTHERWISE

@@ -193,8 +193,26 @@ def _gres_item(item: str) -> GresItem:
     return GresItem(name, "", parse_count(rest[0]) if rest else 1)
 
 
-def parse_licenses(text: str) -> tuple[tuple[str, int], ...]:
+Words = Mapping[str, Mapping[str, int]]
+
+
+def _items(text: str) -> list[str]:
+    """Return what is between commas and semicolons that are not within the nodes of a layer."""
+    found, begin, inside = [], 0, False
+    for at, sign in enumerate(text):
+        if sign in "()":
+            inside = sign == "("
+        elif sign in ",;" and not inside:
+            found.append(text[begin:at])
+            begin = at + 1
+    return [*found, text[begin:]]
+
+
+def parse_licenses(text: str, words: Words | None = None, *, layers: bool = False) -> tuple[tuple[str, int], ...]:
     """``a:2,b`` as ((name, count), …), one entry a name, 1 where no count is given.
+
+    `words` are counts by names that a resource has for them: ``power:node``. With `layers` a name may have the nodes of
+    a layer behind it.
 
     Raises
     ------
@@ -203,19 +221,32 @@ def parse_licenses(text: str) -> tuple[tuple[str, int], ...]:
 
     >>> parse_licenses("mat:2,flu,mat")
     (('mat', 3), ('flu', 1))
+    >>> parse_licenses("power:node", {"power": {"node": 500}}), parse_licenses("flat(n[1,3]):4;mat", layers=True)
+    ((('power', 500),), (('flat(n[1,3])', 4), ('mat', 1)))
     """
     found: dict[str, int] = {}
-    for item in filter(None, text.replace(";", ",").split(",")):
+    for item in filter(None, _items(text) if layers else text.replace(";", ",").split(",")):
         name, colon, count = item.partition(":")
         if not name or "|" in item or any(c.isspace() for c in item):
             raise ValueError(f"{item!r} is no license and count")
+        if colon and words and count in (known := words.get(name, {})):
+            count = str(known[count])
         if colon and not is_number(count):
             raise ValueError(f"{item!r} is no license and count")
         found[name] = found.get(name, 0) + (int(count) if colon else 1)
     return tuple(found.items())
 
 
-def parse_license_choice(text: str) -> tuple[tuple[tuple[str, int], ...], ...]:
+def resource_of(license: str) -> str:
+    """Return the name without the nodes of a layer.
+
+    >>> resource_of("flat(n[1-4])"), resource_of("mat")
+    ('flat', 'mat')
+    """
+    return license.partition("(")[0]
+
+
+def parse_license_choice(text: str, words: Words | None = None) -> tuple[tuple[tuple[str, int], ...], ...]:
     """``a:2|b``, any one of which will do (Slurm 26.05), or ``a:2,b``: the counts of each choice.
 
     Raises
@@ -227,10 +258,10 @@ def parse_license_choice(text: str) -> tuple[tuple[tuple[str, int], ...], ...]:
     (((('mat', 2),), (('flu', 1),)), ((('mat', 1), ('flu', 1)),))
     """
     if "|" not in text:
-        return (parse_licenses(text),)
+        return (parse_licenses(text, words),)
     if "," in text or ";" in text:
         raise ValueError(f"{text!r} mixes | with , or ;")
-    return tuple([parse_licenses(item) for item in text.split("|") if item])
+    return tuple([parse_licenses(item, words) for item in text.split("|") if item])
 
 
 def job_defaults_text(cpus: int | None, memory: int | None) -> str | None:

@@ -40,6 +40,7 @@ from slurmsim_policies.slurm_backfill.atom_plans import COMPILED, AtomPlans, Kno
 from slurmsim_policies.slurm_backfill.het_jobs import HetJobs
 from slurmsim_policies.slurm_backfill.kernel_part import KernelPart
 from slurmsim_policies.slurm_backfill.kernel_walk import KernelWalk
+from slurmsim_policies.slurm_backfill.layers import PlannedLayers
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 from slurmsim_policies.slurm_backfill.node_plans import NodePlans
 from slurmsim_policies.slurm_backfill.search import Found, Search
@@ -254,7 +255,9 @@ class _Cycle:
         self.preempts = view.preempts
         res = policy.resolution
         self.licenses = PlannedLicenses(view, now // res * res, res) if policy.licenses else None
-        self.search = Search(view, now, res, policy.window, self.licenses)
+        layers = PlannedLayers(view, now // res * res, res) if policy.licenses else None
+        self.layers = layers if layers is not None and layers.layers else None
+        self.search = Search(view, now, res, policy.window, self.licenses, self.layers)
         self.het = HetJobs(now)
         self.begin = now // res * res
         end = (now + policy.window) // res * res
@@ -457,8 +460,7 @@ class _Cycle:
         job = record.job
         end = job.end_limit if extended else None
         until = self._held_until(self.now + limit if end is None else end)
-        if self.licenses is not None:
-            self.licenses.take(record, self.begin, until)
+        self._take_counts(record, self.begin, until, job.nodes)
         self.plans.started(job)
         if self.view.keeps_nodes(job):
             self.plans.take(self.begin, until, job.nodes)
@@ -474,8 +476,14 @@ class _Cycle:
             yield Plan(record, found.start, found.nodes, promise=False)
             self.kept |= found.nodes
         self.plans.take(found.first, found.last, found.nodes)
+        self._take_counts(record, found.first, found.last, found.nodes)
+
+    def _take_counts(self, record: SlurmRecord, begin: int, end: int, nodes: Bitmap) -> None:
+        """Take the licenses of a record that has started or is planned over [begin, end) on `nodes`, and its layers."""
         if self.licenses is not None:
-            self.licenses.take(record, found.first, found.last)
+            self.licenses.take(record, begin, end)
+        if self.layers is not None:
+            self.layers.take(record, begin, end, nodes)
 
     # -- heterogeneous jobs -------------------------------------------------------------------------------------------
 
@@ -532,8 +540,7 @@ class _Cycle:
             self.walk.per_array[key] += 1
             self.kept |= found.nodes
             self.plans.take(found.first, found.last, found.nodes)
-            if self.licenses is not None:
-                self.licenses.take(record, found.first, found.last)
+            self._take_counts(record, found.first, found.last, found.nodes)
             if self.p.watched:
                 yield Plan(record, found.start, found.nodes, promise=False)
 

@@ -11,6 +11,7 @@ from typing import Protocol
 from slurmsim.bitmap import Bitmap
 from slurmsim.data_classes import dataclass
 from slurmsim.policy import Forecast, SlurmRecord, SlurmView
+from slurmsim_policies.slurm_backfill.layers import PlannedLayers
 from slurmsim_policies.slurm_backfill.licenses import PlannedLicenses
 
 
@@ -52,13 +53,15 @@ class Search:
         Seconds.
     resolution, window
         bf_resolution and bf_window, seconds.
-    licenses
-        With bf_licenses: what is left of them over time.
+    licenses, layers
+        With bf_licenses: what is left over time of them, and of layers of hierarchical resources.
     """
 
     def __init__(
-        self, view: SlurmView, now: int, resolution: int, window: int, licenses: PlannedLicenses | None = None
-    ) -> None:
+        self, view: SlurmView, now: int, resolution: int, window: int, licenses: PlannedLicenses | None = None,
+        layers: PlannedLayers | None = None,
+    ) -> None:  # fmt: skip
+        self.layers = layers
         self.view, self.licenses, self.reserved, self.owned = view, licenses, view.reserved, view.owned
         self.now, self.resolution, self.window = now, resolution, window
         self.available: Bitmap = view.available()
@@ -106,7 +109,7 @@ class Search:
                     if following and not now_only:
                         continue
                     return None
-                ended = self._end(space, tried, following, within, forecast, limit, now_only, put_off)
+                ended = self._end(record, space, tried, following, within, forecast, limit, now_only, put_off)
                 if isinstance(ended, Found):
                     return ended
                 if ended:
@@ -115,8 +118,8 @@ class Search:
         return None
 
     def _end(
-        self, space: Space, tried: int, following: int, within: Bitmap, forecast: Forecast, limit: int, now_only: bool,
-        put_off: int | None,
+        self, record: SlurmRecord, space: Space, tried: int, following: int, within: Bitmap, forecast: Forecast,
+        limit: int, now_only: bool, put_off: int | None,
     ) -> Found | int:  # fmt: skip
         """Return what a try ends the search with; an instant to try again from; or 0: the next try comes."""
         now, nodes = self.now, forecast.nodes
@@ -124,7 +127,7 @@ class Search:
         start = max(tried, expected)
         self.first = self.first or start
         self.put_behind |= tried > max(expected, now)
-        if self.from_try and start > now and not self._is_open(space, start, limit, nodes):
+        if self.from_try and start > now and not self._is_open(record, space, start, limit, nodes):
             return start if start > tried else start + self.resolution
         if start <= now and put_off is not None:
             if put_off:
@@ -136,7 +139,7 @@ class Search:
             return 0
         if start > now + self.window:
             return Found(start, within)
-        if start > now and not self._is_open(space, start, limit, nodes):
+        if start > now and not self._is_open(record, space, start, limit, nodes):
             return start
         return Found(start, within, *self._slot(start, limit), nodes)
 
@@ -152,6 +155,14 @@ class Search:
         """Return what the future test says of the nodes of `within`; None if the job never fits."""
         if record.request.required & ~within:
             return None
+        if self.layers is None or not self.layers.asked(record):
+            return self._future(record, within, at, limit, following)
+        self.view.what_is_left(self.layers.left_at(at))
+        found = self._future(record, within, at, limit, following)
+        self.view.what_is_left(())
+        return found
+
+    def _future(self, record: SlurmRecord, within: Bitmap, at: int, limit: int, following: int) -> Forecast | None:
         if self.reserved or self.from_try:
             return self.view.future(record, within, at, limit, following)
         return self.view.future(record, within)
@@ -165,10 +176,13 @@ class Search:
         """Return `time` as an end in the node space: a multiple of bf_resolution."""
         return (time + (self.resolution - 1 if self.from_try else 0)) // self.resolution * self.resolution
 
-    def _is_open(self, space: Space, start: int, limit: int, nodes: Bitmap) -> bool:
-        """Return True if no earlier plan needs one of `nodes` while a plan from `start` on would."""
+    def _is_open(self, record: SlurmRecord, space: Space, start: int, limit: int, nodes: Bitmap) -> bool:
+        """Return True if no earlier plan needs one of `nodes`, or their layers, while a plan from `start` on would."""
         first, last = self._slot(start, limit)
-        return nodes & space.free_over(first, last - 1) == nodes
+        free = space.free_over(first, last - 1)
+        if self.layers is not None:
+            free = self.layers.open_over(record, free, first, last - 1)
+        return nodes & free == nodes
 
     def _tries_reserved(
         self, record: SlurmRecord, space: Space, base: Bitmap, at: int, limit: int
@@ -192,6 +206,11 @@ class Search:
             if self.licenses is not None and (short := self.licenses.short_until(record, start, start + limit)):
                 at = short if short < space.end else 0
                 continue
+            if self.layers is not None and self.layers.asked(record):
+                free = self.layers.open_over(record, free, start, start + limit)
+                more = self.layers.next_more(record, start)
+                if more and more < space.end and (not at or more < at):
+                    at = more
             yield start, at, free
 
     def _overdue(self, predicted: int) -> int:

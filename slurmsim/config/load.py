@@ -24,6 +24,9 @@ from slurmsim.config.option import LATEST, OLDEST, check_release, earlier, split
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
 from slurmsim.config.power_saving import check_power_saving, power_actions
+from slurmsim.config.resources_yaml import FILE as RESOURCES
+from slurmsim.config.resources_yaml import FIRST as RESOURCES_SINCE
+from slurmsim.config.resources_yaml import read_resources
 from slurmsim.config.ring_conf import read_rings
 from slurmsim.config.scalars import Setting, add_setting, check_weights, read_scalars
 from slurmsim.config.scheduler_options import merge_parameters, read_parameters
@@ -36,6 +39,7 @@ from slurmsim.config.topology_yaml import check_partitions, read_topologies
 from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import ConfigError, InputError, nearest
 from slurmsim.model.cluster import ClusterSpec
+from slurmsim.model.hierarchy import HierarchySpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.switch import SwitchSpec
 from slurmsim.model.topology import DEFAULT, TopologySpec
@@ -56,10 +60,10 @@ def parse_override(text: str) -> Override:
 FAKES = "fake_gpus.conf"  # GPUs that a node is to take for its own, and their UUIDs
 _UNREAD = (
     "acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "gres.yaml", "helpers.conf", "job_container.conf",
-    "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf", "resources.yaml", "scrun.lua",
+    "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf", "scrun.lua",
     "switch.yaml",
 )  # fmt: skip
-_DECIDES = ("burst_buffer.conf", "gres.yaml", "helpers.conf", "resources.yaml")
+_DECIDES = ("burst_buffer.conf", "gres.yaml", "helpers.conf")
 
 
 @dataclass(slots=True)
@@ -106,6 +110,7 @@ def parse_cluster(
     gres_lines: Sequence[str] | str = (),
     topology_lines: Sequence[str] | str = (),
     topology_yaml: str = "",
+    resources_yaml: str = "",
     strict: bool = False,
     release: str = OLDEST,
 ) -> tuple[ClusterSpec, list[Finding]]:
@@ -115,7 +120,7 @@ def parse_cluster(
     conf = parse_conf(lines, name_for_errors)
     gres = parse_conf(gres_lines, "gres.conf") if gres_lines else []
     topology = parse_conf(topology_lines, "topology.conf") if topology_lines else None
-    beside = _Beside(topology, topology_yaml, TOPOLOGY_YAML)
+    beside = _Beside(topology, topology_yaml, TOPOLOGY_YAML, resources_yaml, RESOURCES)
     return _finish(Examination(_build(conf, gres, beside, overrides, report, name_for_errors), report))
 
 
@@ -136,9 +141,11 @@ def examine(
             may = "which may decide otherwise" if name in _DECIDES else "which decides no schedule"
             say(Place(str(path.parent / name)), name, "", f"slurmsim does not read this file of Slurm's, {may}")
     fakes = files.text(path.parent / FAKES, "utf-8", "replace") if files.exists(path.parent / FAKES) else ""
-    by_name = path.parent / TOPOLOGY_YAML
-    topologies = files.text(by_name, "utf-8", "replace") if files.exists(by_name) else ""
-    networks = _Beside(topology, topologies, str(by_name))
+    by_name, shared = path.parent / TOPOLOGY_YAML, path.parent / RESOURCES
+    topologies, resources = (
+        files.text(one, "utf-8", "replace") if files.exists(one) else "" for one in (by_name, shared)
+    )
+    networks = _Beside(topology, topologies, str(by_name), resources, str(shared))
     later = files.text(path.parent / DYNAMIC) if files.exists(path.parent / DYNAMIC) else ""
     cluster = _build(conf, gres or (), networks, overrides, report, str(path), fakes, later)
     database = _database(path.parent / SLURMDBD, files, report)
@@ -247,6 +254,7 @@ def _build(
     _check_threads(settings.get("SelectTypeParameters"), table.nodes.values(), report)
     network, topologies = networks.read(options["TopologyPlugin"], table, report, shown)
     check_partitions(partitions, [one.name for one in topologies], report, shown)
+    hierarchies = networks.hierarchies(options["Licenses"], topologies, table, report)
     if report.errors:
         return None
     return ClusterSpec(
@@ -260,17 +268,20 @@ def _build(
         release=report.release,
         rings=network.rings,
         topologies=topologies,
+        hierarchies=hierarchies,
         power_actions=power_actions(conf),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Beside:
-    """What is beside slurm.conf of networks: topology.conf (None where there is none), topology.yaml and its name."""
+    """Texts beside slurm.conf: topology.conf (None where there is none), topology.yaml and resources.yaml; names."""
 
     lines: Sequence[ConfLine] | None
     yaml: str
     yaml_shown: str
+    resources: str
+    resources_shown: str
 
     def read(
         self, plugin: str, table: NodeTable, report: Report, shown: str
@@ -288,6 +299,23 @@ class _Beside:
         blocks = read_blocks(self.lines or (), table, report, shown) if plugin == "topology/block" else None
         rings = read_rings(self.lines or (), table, report, shown) if plugin == "topology/ring" else ()
         return TopologySpec(DEFAULT, plugin, switches, blocks, rings), ()
+
+    def hierarchies(
+        self, licenses: Sequence[tuple[str, int]], topologies: Sequence[TopologySpec], table: NodeTable, report: Report
+    ) -> tuple[HierarchySpec, ...]:
+        """Return the resources of resources.yaml, which releases before 25.05 do not read."""
+        if not self.resources:
+            return ()
+        if earlier(report.release, RESOURCES_SINCE):
+            report.note(Place(self.resources_shown), RESOURCES, "", f"Slurm {report.release} does not read this file")
+            return ()
+        found = read_resources(self.resources, [name for name, _ in licenses], table, report, self.resources_shown)
+        known = [one.name for one in topologies] or [DEFAULT]
+        for one in found:
+            if one.topology and one.topology not in known:
+                report.error(Place(self.resources_shown), "topology", one.topology, f"no topology of {one.name}",
+                             ", ".join(known))  # fmt: skip
+        return found
 
 
 def _switches(

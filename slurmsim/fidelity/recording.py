@@ -11,6 +11,7 @@ import numpy as np
 
 from slurmsim.config.accounting.load import load_accounting
 from slurmsim.config.load import parse_cluster
+from slurmsim.config.option import OLDEST
 from slurmsim.core.records.messages import CreateReservation, Fact
 from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import WorkloadError
@@ -148,7 +149,8 @@ def read_recording(path: Path, workload: Path | None = None, accounting: Path | 
     asked = {job["id"]: job for job in _load(workload).get("jobs", [])}
     cluster, _ = parse_cluster(
         recorded["slurm_conf"], f"{path}: slurm_conf", gres_lines=recorded.get("gres_conf", ()),
-        topology_lines=recorded.get("topology_conf", ()),
+        topology_lines=recorded.get("topology_conf", ()), resources_yaml=recorded.get("resources_yaml", ""),
+        release=str(recorded["slurm"])[:5] if recorded.get("resources_yaml") else OLDEST,
     )  # fmt: skip
     cluster = replace(cluster, release=str(recorded.get("slurm") or cluster.release)[:5])
     started = [j for j in recorded["jobs"] if j.get("start") is not None and j.get("end") is not None]

@@ -23,7 +23,15 @@ MIB_PER_CPU = 2048
 NEW_DATABASE = ""  # stands for a path of accounting data: there are none, and yet a database
 # read along with a slurm.conf
 _DATABASE = "slurmdbd.conf"
-_BESIDE = ("gres.conf", "topology.conf", "topology.yaml", "fake_gpus.conf", "job_submit.lua", _DATABASE)
+_BESIDE = (
+    "gres.conf",
+    "topology.conf",
+    "topology.yaml",
+    "resources.yaml",
+    "fake_gpus.conf",
+    "job_submit.lua",
+    _DATABASE,
+)
 CONF_FILES = (CONF, *_BESIDE)
 _PROGRAMS = {
     name.lower(): name

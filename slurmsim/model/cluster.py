@@ -5,6 +5,7 @@ from typing import Any
 
 from slurmsim.data_classes import dataclass, field
 from slurmsim.model.block import BlockTopologySpec
+from slurmsim.model.hierarchy import HierarchySpec
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.partition import PartitionSpec
 from slurmsim.model.power import PowerSpec
@@ -45,6 +46,7 @@ class ClusterSpec:
     database: Mapping[str, Any] | None = None
 
     power_actions: tuple[PowerAction, ...] = ()  # lines PowerAction, in their order
+    hierarchies: tuple[HierarchySpec, ...] = ()  # resources.yaml, in its order
 
     def option(self, key: str) -> Any:
         """Value of the slurm.conf scalar `key`, its default when the file does not set it."""

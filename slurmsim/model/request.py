@@ -77,6 +77,8 @@ class ResourceRequest:
     tasks_share: bool = False
     block_cores: bool = False
     exclusive_topo: bool = False  # --exclusive=topo: no other job within the blocks or rings of its nodes
+    # what each of its nodes takes of a hierarchical resource in mode 3 (-L, --resources), "" for none
+    layered: tuple[str, int] = ("", 0)
 
     @property
     def min_cpus(self) -> int:

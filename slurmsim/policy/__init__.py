@@ -68,7 +68,7 @@ from slurmsim.policy.registry import (
     policy_names,
     predictor_names,
 )
-from slurmsim.policy.slurm import Access, LimitsView, LimitTests, SlurmJob, SlurmRecord, SlurmView
+from slurmsim.policy.slurm import Access, LayerView, LimitsView, LimitTests, SlurmJob, SlurmRecord, SlurmView
 from slurmsim.policy.units import Holding, JobUnits, Unit
 from slurmsim.policy.workflow import Workflow
 
@@ -94,6 +94,7 @@ __all__ = [
     "InstalledPolicy",
     "JobUnits",
     "JobView",
+    "LayerView",
     "LayoutsView",
     "LimitTests",
     "LimitsView",

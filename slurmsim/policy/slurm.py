@@ -64,6 +64,27 @@ class SlurmRecord(PlannedRecord, Protocol):
     def unreserved(self) -> bool: ...
 
 
+class LayerView(Protocol):
+    """A layer of a hierarchical resource: its nodes, and how many of the resource they share.
+
+    Attributes
+    ----------
+    mode
+        1: a job takes its count from one layer; 2: from each layer its nodes are in; 3: from each, once a node.
+    count
+        How many jobs may have together; None for any number.
+    """
+
+    @property
+    def resource(self) -> str: ...
+    @property
+    def mode(self) -> int: ...
+    @property
+    def nodes(self) -> Bitmap: ...
+    @property
+    def count(self) -> int | None: ...
+
+
 class Access(Protocol):
     """What reservations leave: from `start` on the nodes of `nodes`, unless `verdict` says why nothing.
 
@@ -245,3 +266,12 @@ class SlurmView(PlansView, LayoutsView, PowerView, Protocol):
 
         By running jobs (owner None) to their limits, by reservations over their periods (FLEX: always).
         """
+
+    def layer_holds(self) -> tuple[Sequence[LayerView], Sequence[tuple[Hashable, int, int, int, int]]]:
+        """Layers of hierarchical resources, and (owner, begin, end, place of the layer, count) held, as of licenses."""
+
+    def asked_of_layers(self, record: RecordView) -> Sequence[tuple[str, int]]:
+        """Return the hierarchical resources that the record's job asks for, and the counts."""
+
+    def what_is_left(self, left: Sequence[int | None]) -> None:
+        """Let `future` see that much left of each layer (None: any number), until it is told of all again: ()."""

@@ -56,7 +56,14 @@ def _is_plain(cluster: ClusterSpec, options: RunOptions) -> bool:
     usual, node, partition = make_cluster(1, 1), cluster.nodes[0], cluster.partitions[0]
     if cluster.power is not None or cluster.watched or cluster.scheduler_parameters or len(cluster.partitions) != 1:
         return False
-    if cluster.switches or cluster.blocks or cluster.rings or cluster.topologies or cluster.database:
+    if (
+        cluster.switches
+        or cluster.blocks
+        or cluster.rings
+        or cluster.topologies
+        or cluster.database
+        or cluster.hierarchies
+    ):
         return False
     said, unsaid = (
         {name: value for name, value in one.options.items() if name not in HEEDED} for one in (cluster, usual)

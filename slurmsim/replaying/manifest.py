@@ -128,7 +128,13 @@ def cluster_facts(cluster: ClusterSpec, accounting: Accounting | None = None) ->
     return {"name": cluster.name, "nodes": runs, "partitions": partitions, "whole_nodes": unit == "node",
             "memory_tracked": memory, "requeue_s": again_s(cluster), "licenses": dict(cluster.option("Licenses")),
             **({"gpus_trusted": True} if rules_of(cluster.release).first_node_serves else {}),
-            **_networks(cluster), **accounting_facts(accounting, enforce)}  # fmt: skip
+            **_networks(cluster), **_layers(cluster), **accounting_facts(accounting, enforce)}  # fmt: skip
+
+
+def _layers(cluster: ClusterSpec) -> dict[str, Any]:
+    """Return the layers of hierarchical resources, ``[resource, mode, nodes, count]`` each; nothing without any."""
+    found = [[one.name, one.mode, layer.shown, layer.count] for one in cluster.hierarchies for layer in one.layers]
+    return {"layers": found} if found else {}
 
 
 def _networks(cluster: ClusterSpec) -> dict[str, Any]:

@@ -130,7 +130,7 @@ def prepare(options: RunOptions, frame: Any = None) -> Prepared:
         cluster = replace(cluster, scheduler_parameters={**cluster.scheduler_parameters, **told})
     until = parse_until(options.until, workload) if options.until is not None else None
     timed = _timed(options, data, cluster, workload, until)
-    drop_unknown_claims(workload, timed, [name for name, _ in cluster.option("Licenses")])
+    drop_unknown_claims(workload, timed, cluster)
     endless: Iterable[Any] = ()
     if options.mtbf is not None or options.mttr is not None:
         endless = drawn_failures(cluster, workload, options.mtbf, options.mttr, options.seed)

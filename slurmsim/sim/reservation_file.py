@@ -18,7 +18,7 @@ from slurmsim.numerals import is_number
 from slurmsim.replaying.until import EXPECTED, parse_moment
 from slurmsim.sim.simulation import Timed
 from slurmsim.toml_file import parse_toml
-from slurmsim.tres import parse_licenses
+from slurmsim.tres import parse_licenses, resource_of
 from slurmsim.workload import Workload
 
 FIELD = "--reservations"
@@ -295,11 +295,14 @@ class _Reader:
     def licenses(self, row: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
         text = self.text(row, "licenses")
         try:
-            asked = parse_licenses(text)
+            asked = parse_licenses(text, layers=True)
         except ValueError as error:
             raise self.wrong("licenses", str(error), "name:count,name:count") from None
         have = dict(self.cluster.option("Licenses"))
+        shared = {one.name for one in self.cluster.hierarchies}
         for name, count in asked:
+            if resource_of(name) in shared:
+                continue  # the controller knows its layers
             if count > have.get(name, 0):
                 raise self.wrong("licenses", f"{name}:{count}, the cluster has {have.get(name, 0)}")
         return asked

@@ -32,7 +32,7 @@ def _uses_accounting(cluster: ClusterSpec) -> bool:
 
 NEEDS: dict[str, Callable[[ClusterSpec], bool]] = {
     "GRES": _uses_gres,
-    "licenses": lambda cluster: bool(cluster.option("Licenses")),
+    "licenses": lambda cluster: bool(cluster.option("Licenses") or cluster.hierarchies),
     "switches": lambda cluster: any(one.switches for one in cluster.networks),
     "blocks": lambda cluster: any(one.blocks for one in cluster.networks),
     "power saving": lambda cluster: bool(cluster.option("SuspendProgram")),

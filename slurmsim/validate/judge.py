@@ -19,6 +19,7 @@ from slurmsim.validate.facts import ClusterFacts, cluster_facts
 from slurmsim.validate.figures import check_summary
 from slurmsim.validate.history import History, check_history, raw_runs
 from slurmsim.validate.inputs import check_inputs
+from slurmsim.validate.layers import check_layers
 from slurmsim.validate.layouts import check_layouts
 from slurmsim.validate.networks import check_networks
 from slurmsim.validate.nodelists import NodeIndex
@@ -63,6 +64,7 @@ class _Run:
     checkpoints: Table | None = None
     networks: Mapping[str, Any] | None = None
     segments: Any = None
+    layers: Any = None
 
 
 def validate_trace(folder: Path | str) -> ValidationReport:
@@ -109,6 +111,7 @@ def validate_trace(folder: Path | str) -> ValidationReport:
         None if saving is None else read_table(path / "checkpoints.parquet", schema.CHECKPOINTS),
         manifest["cluster"].get("networks"),
         manifest.get("segments"),
+        manifest["cluster"].get("layers"),
     )
     report = ValidationReport(str(folder))
     _judge(report, run)
@@ -153,6 +156,7 @@ def validate_schedule(
     told = table_of(events, schema.EVENTS, "events") if events is not None else None
     used = table_of(usage, schema.USAGE, "usage") if usage is not None else None
     run = _Run(table, again, told, used, summary, cluster_facts(cluster), limit_allowance_s, True)
+    run.layers = cluster.get("layers")
     report = ValidationReport()
     _judge(report, run)
     return report
@@ -191,7 +195,8 @@ def _judge(report: ValidationReport, run: _Run) -> None:
     check_networks(report, jobs, run.networks, run.segments, resized)
     check_accounts(report, records, runs, cluster)
     check_reservations(report, run.events, records, runs, index, edited, first_stopped(stops, jobs.n, owner))
-    check_licenses(report, records, runs, cluster.licenses)
+    check_licenses(report, records, runs, cluster.licenses, {one[0] for one in run.layers or ()})
+    check_layers(report, records, runs, run.layers, cluster.names)
     classes = node_classes(cluster)
     whole, whole_spans = runs, spans.at(runs.times)
     if stops.n:  # outages are judged on whole runs, what is in use on their pieces, busy nodes without the suspended

@@ -1,6 +1,7 @@
 """Reservations and licenses: no other job on reserved nodes, no license given out twice."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from slurmsim.validate.report import ValidationReport
 from slurmsim.validate.runs import JobRuns
 
 EVENT = "RESERVATION"
+_PLACES = re.compile(r"\([^)]*\)")  # nodes of layers
 
 
 @dataclass(slots=True)
@@ -148,8 +150,10 @@ def _nodes_within(runs: JobRuns, run: int, span: Period) -> set[int]:
     }
 
 
-def check_licenses(report: ValidationReport, jobs: Table, runs: JobRuns, totals: Mapping[str, int]) -> None:
-    """At no instant do running jobs hold more licenses than there are."""
+def check_licenses(
+    report: ValidationReport, jobs: Table, runs: JobRuns, totals: Mapping[str, int], layered: Collection[str] = ()
+) -> None:
+    """At no instant do running jobs hold more licenses than there are; those `layered` are judged by their layers."""
     if not totals:
         report.skip("licenses_not_overused", "the cluster has no licenses")
         return
@@ -161,21 +165,24 @@ def check_licenses(report: ValidationReport, jobs: Table, runs: JobRuns, totals:
     wanted = [_counts(value) for value in jobs.texts["licenses"].values]
     for run in np.flatnonzero(np.array([bool(w) for w in wanted], bool)[code_of] & runs.known if wanted else []):
         for name, count in wanted[int(code_of[run])]:
+            if name in layered:
+                continue
             held.setdefault(name, []).append((int(run), count))
     check = report.new("licenses_not_overused", sum(len(pairs) for pairs in held.values()))
     for name, pairs in sorted(held.items()):
         if name not in totals:
             check.add(f"license {name} is in use, which the cluster does not have")
             continue
-        for time, used in _over(runs, pairs, totals[name]):
+        for time, used in in_excess(runs, pairs, totals[name]):
             check.add(f"at {time}: {used} of {totals[name]} licenses {name} in use")
 
 
 def _counts(text: str) -> list[tuple[str, int]]:
-    return [(name, int(count or 1)) for name, _, count in (item.partition(":") for item in text.split(",") if item)]
+    items = (item.partition(":") for item in _PLACES.sub("", text).split(",") if item)
+    return [(name, int(count or 1)) for name, _, count in items]
 
 
-def _over(runs: JobRuns, pairs: list[tuple[int, int]], total: int) -> list[tuple[int, int]]:
+def in_excess(runs: JobRuns, pairs: list[tuple[int, int]], total: int) -> list[tuple[int, int]]:
     """(time, in use) after each instant that leaves more in use than there are."""
     run = np.array([r for r, _ in pairs])
     count = np.array([n for _, n in pairs])

@@ -10,6 +10,7 @@ from slurmsim.report.noderows import spans
 from slurmsim.states import Reason
 from slurmsim.trace.columns import NULL, int_values, text_codes
 from slurmsim.trace.reader import Trace
+from slurmsim.tres import parse_licenses, resource_of
 from slurmsim.why.jobs import Jobs, Other, Span
 from slurmsim.why.rules import is_limit
 
@@ -125,8 +126,7 @@ def _licenses(jobs: Jobs, job: dict[str, Any], timeline: Sequence[Span]) -> Iter
     for span in timeline:
         if span.reason != Reason.LICENSES:
             continue
-        for wanted in filter(None, job["licenses"].split(",")):
-            name = wanted.partition(":")[0]
+        for name in sorted(_names(job["licenses"])):
             codes, texts = jobs.texts["licenses"]
             having = [i for i, text in enumerate(texts) if name in _names(text)]
             yield Cause("license", name, span.begin, span.end,
@@ -165,7 +165,7 @@ def _running(jobs: Jobs, rows: Any, job_id: int, span: Span) -> tuple[Other, ...
 
 
 def _names(licenses: str) -> set[str]:
-    return {item.partition(":")[0] for item in licenses.split(",") if item}
+    return {resource_of(name) for name, _ in parse_licenses(licenses, layers=True)}
 
 
 def _meet(some: str, others: str) -> bool:

@@ -36,6 +36,8 @@ def compact(recorded: dict[str, Any], workload: str) -> str:
             if not line.startswith("#") and not any(word in line.partition(" ")[0] for word in CONF_LEFT_OUT)
         ],
     }  # fmt: skip
+    if recorded.get("resources_yaml"):
+        head["resources_yaml"] = recorded["resources_yaml"]
     return one_a_line(head, [{key: job[key] for key in JOB if key in job} for job in recorded["jobs"]])
 
 

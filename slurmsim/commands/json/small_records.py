@@ -40,15 +40,18 @@ _COMPOSED = {
 RESERVATION = placed(records.RESERVATION, _KINDS, _COMPOSED)
 
 
+_ANY_NUMBER = 2**32 - 1  # of a layer that never lacks any
+
+
 def _free(total: int, used: int, deficit: int) -> int:
-    return max(0, total - used - deficit)
+    return total if total == _ANY_NUMBER else max(0, total - used - deficit)
 
 
 LICENSE = (
     F("LicenseName", text, "name"), F("Total", count, "total"), F("Used", count, "used"),
     F("Free", _free, "total", "used", "deficit"), F("Remote", bool, "remote"), F("Reserved", count, "reserved"),
     F("LastConsumed", count, "consumed"), F("LastDeficit", count, "deficit"), F("LastUpdate", count, "updated"),
-    F("Nodes", always(""), first=44),
+    F("Nodes", text, "nodes", first=44),
 )  # fmt: skip
 
 

@@ -254,6 +254,9 @@ def _named(
         _tell(session, f"{kind} {value} not found")
 
 
+_ANY_NUMBER = 2**32 - 1  # of a layer of a hierarchical resource that never lacks any
+
+
 def _licenses(session: Session, value: str | None, words: Words) -> None:
     try:
         rows = session.io.client.call("licenses")["licenses"]
@@ -270,13 +273,16 @@ def _licenses(session: Session, value: str | None, words: Words) -> None:
     dates = Dates(session.io.environ, session.now, unset="Unknown")
     for row in chosen:
         remote, deficit = row["remote"], row["deficit"]
-        free = max(0, row["total"] - row["used"] - deficit)
+        total = row["total"]
+        free = total if total == _ANY_NUMBER else max(0, total - row["used"] - deficit)
         heard = remote and since(session.release, "resources_consumed")
         session.io.out(
-            f"LicenseName={row['name']}{gap}Total={row['total']} Used={row['used']} Free={free} "
+            f"LicenseName={row['name']}{gap}Total={total} Used={row['used']} Free={free} "
             f"Reserved={row['reserved']} Remote={'yes' if remote else 'no'}"
         )
-        if heard:
+        if row.get("mode"):
+            session.io.out(f"{gap}Nodes={row['nodes']} Mode={row['mode']}")
+        elif heard:
             session.io.out(
                 f"{gap}LastConsumed={row['consumed']} LastDeficit={deficit} LastUpdate={dates(row['updated'])}"
             )
@@ -381,6 +387,16 @@ def _not_modelled(session: Session, value: str | None, words: Words) -> None:
     session.refuse(f"show {words[1]} is not modelled")
 
 
+def _resources(session: Session, value: str | None, words: Words) -> None:
+    """Say what is wrong with a job as it is named; what a job has on its nodes is not modelled."""
+    if value is None:
+        session.io.error("missing JobId: No error")
+    elif value.isdecimal():
+        _not_modelled(session, value, words)
+    else:
+        session.refuse("JobId=Invalid SLUID=Invalid lookup failed: Invalid job id specified")
+
+
 # -- small things ----------------------------------------------------------------------------------------------------
 
 
@@ -425,7 +441,7 @@ ENTITIES: tuple[Entity, ...] = (
     ("jobs", 1, "", "", _jobs), ("jobid", 1, "", "", _jobs), ("licenses", 2, "", "", _licenses),
     ("nodes", 1, "", "", _nodes), ("partitions", 2, "", "", _partitions), ("partitionname", 2, "", "", _partitions),
     ("reservations", 1, "", "", _reservations), ("reservationname", 1, "", "", _reservations),
-    ("resources", 4, "25.11", "", _not_modelled), ("slurmd", 2, "", "", _slurmd), ("steps", 2, "", "", _steps),
+    ("resources", 4, "25.11", "", _resources), ("slurmd", 2, "", "", _slurmd), ("steps", 2, "", "", _steps),
     ("topoconf", 5, "25.05", "", _topoconf), ("topology", 1, "", "", _topology),
 )  # fmt: skip
 """Entity, how much of it must be there, first release, first one without it, what shows it; the first match counts."""

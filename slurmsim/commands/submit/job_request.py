@@ -348,6 +348,8 @@ class Builder:
             job["pn_min_cpus"] = chosen.get("pn_min_cpus")
         self._memory(job)
         self._tres(job)
+        if chosen.get("resources"):  # another word for licenses
+            job["licenses"] = ",".join(filter(None, (job.get("licenses"), chosen.get("resources"))))
         if chosen.get("no_kill"):
             job["kill_on_node_fail"] = 0
         if chosen.get("req_nodes"):

@@ -84,6 +84,10 @@ def _decides(a: ClusterSpec, b: ClusterSpec, places: _Places) -> list[Change]:
         before, after = (", ".join(f"{n.name} ({n.plugin})" for n in one.networks) for one in (a, b))
         why = "Which nodes lie close together."
         found.append(Change("topologies", "topology", before, after, why, words.PLACEMENT))
+    if a.hierarchies != b.hierarchies:
+        before, after = (", ".join(n.name for n in one.hierarchies) or "none" for one in (a, b))
+        found.append(Change("resources", "hierarchical resources", before, after, "Counts that nodes of layers share.",
+                            words.LICENSES))  # fmt: skip
     return found
 
 

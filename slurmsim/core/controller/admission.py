@@ -92,6 +92,8 @@ class Admission:
             own = self.state.reserved.partition_of(sub.reservation)
             if own is not None:
                 sub = replace(sub, partitions=(own.name,))
+        if sub.licenses and self.state.cluster.layers is not None:
+            sub = self._layered(sub)
         partitions, requests = self.state.cluster.compiled(sub)
         if len(partitions) > 1 and not again:
             left = tuple(p.name for p in partitions if p.state not in CLOSED)  # _get_job_parts
@@ -99,6 +101,15 @@ class Admission:
                 sub = replace(sub, partitions=left)
                 partitions, requests = self.state.cluster.compiled(sub)
         return sub, partitions, requests
+
+    def _layered(self, sub: Submission) -> Submission:
+        """Return the submission with what each of its nodes takes of a hierarchical resource in its request."""
+        cluster = self.state.cluster
+        assert cluster.layers is not None
+        each = cluster.layers.per_node(self.licenses.wanted(sub.licenses))
+        if each == sub.request.layered:
+            return sub
+        return replace(sub, request=cluster.known_request(replace(sub.request, layered=each)))
 
     def _check(self, job: Job, again: bool) -> None:
         """Raise SubmitError for what no such job may ask; nothing is changed then."""

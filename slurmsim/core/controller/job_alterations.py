@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slurmsim.core.placement.compiled_request import SETTLED
@@ -97,12 +98,14 @@ class JobAlterations:
             return
         licenses.give_back(job)
         job.licenses, job.claims, job.sub.licenses = wanted, job.claims or bool(wanted), text
-        licenses.take(job)
+        licenses.take(job, job.nodes)
         self._waiting.edited()
 
     def probe(self, job: Job, sub: Submission) -> Job:
         """Return what `job` would be with that submission. Raises SubmitError with Slurm's text, changing nothing."""
         admission, limits = self._admission, self._accounting.limits
+        if job.sub.request.layered != sub.request.layered:  # slurmctld goes on with what it was when the job came
+            sub = replace(sub, request=replace(sub.request, layered=job.sub.request.layered))
         partitions, requests = self.state.cluster.compiled(sub)
         found = copy(job)
         found.sub, found.partitions, found.requests = sub, partitions, requests

@@ -86,7 +86,7 @@ class LifeCycle(RunWay):
             job.reservation = record.reservation
             job.reservation_name = job.sub.reservation or record.reservation.name
         if job.claims:
-            self.licenses.take(job)
+            self.licenses.take(job, alloc.mask)
         job.partition, job.request, job.priority = record.partition, record.request, record.priority
         job.alloc, job.nodes, job.n_nodes, job.n_cpus = alloc, alloc.mask, alloc.n_nodes, alloc.n_cpus
         job.time_limit_s = self.partition_limits.time_limit(job, record.partition) if limit is None else limit

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import itemgetter
 from typing import Any, Final, Protocol
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from slurmsim.bitmap import Bitmap, runs, span
+from slurmsim.core.placement.shared_layers import Room
 from slurmsim.core.records.value import Value
 from slurmsim.data_classes import dataclass, field
 from slurmsim.kernel import compiled, load
@@ -156,6 +157,7 @@ class Ask:
     gpu_cpus: int = 0  # CPUs the GPUs of a node bring at least (min_gres_cpu), and those of the job (min_job_gres_cpu)
     job_gpu_cpus: int = 0
     segments: Segments | None = field(default=None, init=False)
+    room: Room | None = field(default=None, init=False)  # layers that bound how many nodes it has where
 
     def __init__(
         self, min_nodes: int, target_nodes: int, max_nodes: int, min_cpus: int, exclusive: bool, pn_min_cpus: int,
@@ -167,6 +169,7 @@ class Ask:
         self.cpus_per_core, self.contiguous, self.node_floor = cpus_per_core, contiguous, node_floor
         self.strict_one, self.gres, self.gpu_cpus, self.job_gpu_cpus = strict_one, gres, gpu_cpus, job_gpu_cpus
         self.segments = None
+        self.room = None
 
     def core_of(self, node: int) -> int:
         """CPUs of a core of `node`."""
@@ -229,9 +232,13 @@ def choose(
     weight = dict(zip(nodes, weights, strict=True))
 
     def evaluate() -> dict[int, int] | None:
+        if ask.room is not None:
+            ask.room.empty()
         return _attempt(ask, left, weight, required, order, tree)
 
     found = evaluate()
+    if found is None and ask.room is not None:
+        return _choose_with_room(ask, left, required, evaluate)
     if once or found is not None or len(left) <= ask.min_nodes:
         return found
     extra = ask.gres.gpus if ask.gres is not None else {}
@@ -249,6 +256,24 @@ def choose(
         found = evaluate()
         if found is not None or len(left) <= ask.min_nodes:
             return found
+    return None
+
+
+def _choose_with_room(
+    ask: Ask, left: dict[int, int], required: set[int], evaluate: Callable[[], dict[int, int] | None]
+) -> dict[int, int] | None:
+    """Choose anew while nodes are given up one by one: first those with the fewest CPUs times room in their layers.
+
+    That is how releases with such layers do it (common_topo_choose_nodes, 26.05).
+    """
+    assert ask.room is not None
+    room = ask.room
+    goes = sorted((node for node in left if node not in required), key=lambda node: left[node] * room.capacity(node))
+    for node in goes:
+        found = evaluate()
+        if found is not None or len(left) <= ask.min_nodes:
+            return found
+        del left[node]
     return None
 
 
@@ -329,13 +354,16 @@ def choose_by_weight(
     """
     room = dict(zip(nodes, cpus, strict=True))
     order = sorted(zip(weights, nodes, strict=True))
+    take = _entering(ask.room, required)
+    if take is None:
+        return None
     taken = dict.fromkeys(required, per_task)
     wanted, most = max(ask.min_nodes, ask.target_nodes) - len(taken), ask.max_nodes - len(taken)
     left = ask.min_cpus - per_task * len(taken)
     while True:
         before, full = most, None
         for weight, node in order if most > 0 else ():
-            if weight == full or node in taken:
+            if weight == full or not take(node):
                 continue
             taken[node] = per_task
             wanted, most, left = wanted - 1, most - 1, left - per_task
@@ -355,6 +383,23 @@ def choose_by_weight(
     if left > 0 or len(taken) < ask.min_nodes or not _serves(ask, taken):
         return None
     return {node: max(count, ask.pn_min_cpus) for node, count in taken.items()}
+
+
+def _entering(room: Room | None, required: set[int]) -> Callable[[int], bool] | None:
+    """Return what says, once for each node, that it may be taken: its layers have room. None: not for `required`."""
+    entered = set(required)
+    if room is not None:
+        room.empty()
+        if not all(room.take(node) for node in sorted(required)):
+            return None
+
+    def enters(node: int) -> bool:
+        if node in entered or not (room is None or room.take(node)):
+            return False
+        entered.add(node)
+        return True
+
+    return enters
 
 
 def _serves(ask: Ask, taken: dict[int, int]) -> bool:
@@ -384,7 +429,10 @@ class Taking:
             self.rem_nodes = min(ask.min_nodes, ask.target_nodes)
         self.rem_max = max(ask.min_cpus, ask.gpu_cpus * self.rem_nodes, ask.job_gpu_cpus)
 
-    def take(self, node: int) -> None:
+    def take(self, node: int) -> bool:
+        """Take a node; return False if its layers have no room for it."""
+        if self.ask.room is not None and not self.ask.room.take(node):
+            return False
         cpus = self.left[node]
         if not self.ask.exclusive:
             room = self.rem_max - max(self.min_rem - 1, 0) * self.ask.core_of(node)
@@ -401,14 +449,17 @@ class Taking:
         self.rem_nodes -= 1
         self.min_rem -= 1
         self.max_nodes -= 1
+        return True
 
     def take_required(self, required: set[int]) -> bool:
         """Take the required nodes first; whether to go on (if not, the request is complete or cannot be met)."""
         order = sorted(required)
         if len(order) > self.max_nodes or any(self.left[node] <= 0 for node in order):
             return False
-        for node in order:
-            self.take(node)
+        if not all(self.take(node) for node in order):
+            self.taken.clear()
+            self.rem_nodes = max(self.rem_nodes, 1)  # a node it must have does not serve
+            return False
         return not order or not (self.done or self.max_nodes <= 0)
 
     @property

@@ -172,6 +172,7 @@ class _Whole:
             self.ask, min_nodes=self.ask.min_nodes // n, target_nodes=self.asked.size,
             max_nodes=self.ask.max_nodes // n, min_cpus=self.ask.min_cpus // n,
         )  # fmt: skip
+        ask.room = self.ask.room
         part = _Part(self.topology, self.level, ask, self.left, self.weight, self.needed)
         part.taking.rem_max = UNBOUND
         return part
@@ -216,8 +217,8 @@ class _Part:
             return None
         mine = range(first, min(first + self.level.per_block, len(self.topology.blocks)))
         if self.needed:
-            for node in to_indices(self.needed).tolist():
-                taking.take(node)
+            if not all(taking.take(node) for node in to_indices(self.needed).tolist()):
+                return None
             if not self._enter(mine, self.needed, always=False):
                 return None
             if taking.done:
@@ -271,12 +272,19 @@ class _Part:
 
     def _reachable(self, bases: list[Bitmap]) -> int:
         """Return how many nodes of a block the job may have: those of so many of its parts as it may be on."""
-        counts = [base.bit_count() for base in bases]
+        counts = [self._places(base) for base in bases]
         if not self.level.has_parts:
             return sum(counts)
         step = self.level.per_part
         parts = sorted((sum(counts[i : i + step]) for i in range(0, len(counts), step)), reverse=True)
         return sum(parts[: self.level.most_parts])
+
+    def _places(self, base: Bitmap) -> int:
+        """Return how many nodes of a base block the job may have as far as a resource with the same layers tells."""
+        n, room = base.bit_count(), self.ask.room
+        if not n or room is None or not room.by_block:
+            return n
+        return min(n, room.holds(int(to_indices(base)[0])))
 
     def _enough(self, n: int, rem_nodes: int) -> bool:
         ask = self.ask
@@ -334,7 +342,7 @@ class _Part:
     def _walk(self, mine: range, nodes: Bitmap) -> bool:
         """Fill one base block after another until the request is complete; False when none brings anything more."""
         taking, blocks = self.taking, self.topology.blocks
-        free = {i: (nodes & blocks[i]).bit_count() for i in mine if i not in self.used}
+        free = {i: self._places(nodes & blocks[i]) for i in mine if i not in self.used}
         parts: dict[int, int] = {}
         for i, n in free.items():
             parts[i // self.level.per_part] = parts.get(i // self.level.per_part, 0) + n

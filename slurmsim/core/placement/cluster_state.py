@@ -17,6 +17,7 @@ from slurmsim.core.placement.node_release_times import ONE_BY_ONE
 from slurmsim.core.placement.node_sets import NodeSets
 from slurmsim.core.placement.rings import RingTopology
 from slurmsim.core.placement.selector import Selector
+from slurmsim.core.placement.shared_layers import SharedLayers
 from slurmsim.core.placement.sharing import preempts_by_tier, shares_cores, takes_turns
 from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.placement.torus import TorusTopology
@@ -112,6 +113,9 @@ class ClusterState:
         self.gpu_defaults = GpuDefaults(cluster.option("DefCpuPerGPU"), cluster.option("DefMemPerGPU"))
         self.networks = {one.name: _network(one, self.table, self.rules) for one in cluster.networks}
         self.tree = self.networks[cluster.networks[0].name]
+        # hierarchical resources; select/linear does not heed those with counts a node
+        self.layers = SharedLayers(cluster.hierarchies, self.table.index) if cluster.hierarchies else None
+        self.selector.layers = None if unit == "node" else self.layers
         self.max_switch_wait_s = int(parameters.get("max_switch_wait") or 300)
         self.tree_optional = "TopoOptional" in cluster.option("TopologyParam")
         self.n_pools = assign_pools(self.partitions, together=grows(cluster))

@@ -462,7 +462,7 @@ class CompiledRequest:
         """Find out whether a count of nodes decides, and whether a count of equal nodes or CPUs is all there is."""
         # nodes are as good as each other
         order = self.required or self.contiguous or self.spread or self.kinds or self.counted or self.tree
-        plain = not (order or self.tasks_short or self.memory.by_thread)
+        plain = not (order or self.asked.layered[0] or self.tasks_short or self.memory.by_thread)
         self.by_count = self.whole and self.uniform and plain and self._equal_gres(table, members.rows)
         fungible = plain and not self.gres and table.cores is None
         self.units, self.unit_need = self._units(members) if fungible else (None, 0)
@@ -555,7 +555,7 @@ class CompiledRequest:
         more = self.least_loaded or self.all_cores or self.max_cpus_per_node is not None or self.mem_gpu
         more = more or self.asked.tasks_per_socket or self.tasks_short or self.memory.by_thread
         totals = any(d.scope != "node" or d.cpus or d.total for d in self.gres)
-        return bool(order or more or totals or self.max_nodes < self.min_nodes)
+        return bool(order or more or totals or self.asked.layered[0] or self.max_nodes < self.min_nodes)
 
     def _asked_of_nodes(self) -> tuple[int, ...]:
         least, most = self.bounds

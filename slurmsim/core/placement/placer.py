@@ -41,6 +41,7 @@ from slurmsim.core.placement.gres import (
 from slurmsim.core.placement.gres import usable as usable_gres
 from slurmsim.core.placement.linear_fit import choose_linear
 from slurmsim.core.placement.near_placing import Held, Offers, first_try, hold, is_near, offer_near
+from slurmsim.core.placement.shared_layers import SharedLayers
 from slurmsim.core.placement.sharing import trials
 from slurmsim.core.records.allocation import Allocation, IntArray, Share
 from slurmsim.core.records.node_table import NodeTable
@@ -84,6 +85,7 @@ class Placer:
         self.memory_consumable = memory_consumable
         self.busy_first, self.serial_last = busy_first, serial_last
         self.asleep: Bitmap = 0  # nodes powered down, which come after all others
+        self.layers: SharedLayers | None = None  # hierarchical resources; None where there are none
         # what is remembered: until the running jobs change whether a request fits, and for good the indices of nodes
         self._fitting: dict[tuple[CompiledRequest, Bitmap], bool] = {}
         self._index_memory: dict[Bitmap, IntArray] = {}
@@ -177,6 +179,9 @@ class Placer:
             if within is not None:
                 mask &= within
             n = mask.bit_count()
+        if request.asked.layered[0]:
+            mask &= self._covered(request)
+            n = mask.bit_count()
         if n < request.min_nodes:
             return None
         if request.required and request.required & ~mask:
@@ -195,6 +200,11 @@ class Placer:
             tries = (self._place_in(request, free, mask & kind, rough, later, bias) for kind in request.kinds)
             return next((a for a in tries if a is not None), None)
         return self._place_in(request, free, mask, rough, later, bias)
+
+    def _covered(self, request: CompiledRequest) -> Bitmap:
+        """Return the nodes in a layer of the hierarchical resource that each node of the job takes a count of."""
+        covered = self.table.everything if self.layers is None else self.layers.covered[request.asked.layered[0]]
+        return covered
 
     def _place_in(
         self, request: CompiledRequest, free: FreeState, mask: Bitmap, rough: bool, later: bool, bias: Bias
@@ -421,6 +431,8 @@ class Placer:
             request.strict_one, None, gpu_cpus(request.sure_gres, None), gpu_cpus(request.sure_gres, request.min_nodes),
         )  # fmt: skip
         ask.segments = request.segments
+        if self.layers is not None:
+            ask.room = self.layers.room(request.asked.layered)
         return ask
 
     def _place_general(
@@ -499,6 +511,7 @@ class Placer:
                 self._asks_ever or not has_devices(request.gres, self.table, int(idx[k]))
             )
             asked = replace(ask, gres=None) if trusted else ask
+            asked.room = ask.room
             taken = self._take(request, asked, idx[one], cpus[one], weights[one], required, False)
             if taken is not None or not alone:
                 return taken
@@ -536,7 +549,7 @@ class Placer:
             lists = idx.tolist(), cpus.tolist(), weights.tolist()
             return choose_by_weight(ask, *lists, required, request.cpus_per_task)
         order = self._order(request, idx, cpus, weights, later)
-        plain = not (ask.contiguous or ask.gres or ask.gpu_cpus)
+        plain = not (ask.contiguous or ask.gres or ask.gpu_cpus or ask.room)
         counted = plain and not ask.exclusive and ask.min_nodes == ask.target_nodes == 1
         if counted and order is None and not required and request.tree is None:
             taken = choose_spread(ask, idx, cpus, weights)
@@ -559,6 +572,7 @@ class Placer:
                 continue
             among = is_kind[idx] & ~np.isin(idx, sorted(chosen))
             few = replace(ask, min_nodes=need, target_nodes=need, min_cpus=need, gres=None)
+            few.room = ask.room
             taken = self._take(request, few, idx[among], cpus[among], weights[among], set(), False)
             if taken is None:
                 return None

@@ -90,8 +90,7 @@ class RingTopology:
         taking = Taking(ask, left)
         for run in chosen.runs:
             for node in run.nodes:
-                taking.take(node)
-                if taking.taken[node] <= 0:
+                if not taking.take(node) or taking.taken[node] <= 0:
                     return None
         return taking.taken if taking.min_rem <= 0 and taking.rem_cpus <= 0 and taking.has_gres else None
 

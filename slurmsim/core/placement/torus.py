@@ -117,8 +117,7 @@ class TorusTopology:
             if best is None:
                 return None
             for node in to_indices(best.box).tolist():
-                taking.take(node)
-                if taking.taken[node] <= 0:
+                if not taking.take(node) or taking.taken[node] <= 0:
                     return None
             free &= ~best.box
         return taking.taken if taking.rem_cpus <= 0 and taking.has_gres else None

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from slurmsim.bitmap import to_indices
+from slurmsim.tres import resource_of
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
@@ -117,7 +118,8 @@ class Billing:
 
     def of_licenses(self, licenses: Iterable[tuple[str, int]]) -> dict[str, int]:
         """Return the licenses that AccountingStorageTRES lists, as TRES."""
-        return {f"license/{name}": count for name, count in licenses if f"license/{name}".lower() in self._licenses}
+        found = ((f"license/{resource_of(name)}", count) for name, count in licenses) if self._licenses else ()
+        return {name: count for name, count in found if name.lower() in self._licenses}
 
     def bill(self, counts: Mapping[str, int], weights: Sequence[tuple[str, float]]) -> float:
         """Return what `counts` are billed at: Σ weight × count; the CPUs where a partition has no weights.

@@ -5,6 +5,8 @@ job keeps them. A job that lacks a license blocks no other job.
 
 Event-driven policies know nothing of licenses. A job enters their queue only with its licenses set aside for it, and
 waits outside until then; so whatever the policy starts may start, and no job that lacks a license is in its way.
+
+Hierarchical resources are asked for as licenses are, and counted by layers of nodes (`HeldLayers`).
 """
 
 from __future__ import annotations
@@ -12,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.observer import Observer
+from slurmsim.core.reservations.held_layers import HeldLayers
 from slurmsim.data_classes import dataclass
 from slurmsim.errors import InvariantError, SubmitError
 from slurmsim.states import JobState, Reason
-from slurmsim.tres import parse_license_choice, parse_licenses
+from slurmsim.tres import parse_license_choice, parse_licenses, resource_of
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
@@ -58,6 +62,9 @@ class Licenses(Observer):
         self.lacking: dict[int, Job] = {}
         self.remote: dict[str, Remote] = {}  # by name and server: ``matlab@flex``
         self.dropped: set[str] = set()  # remote ones that were there: jobs may still wait for them
+        # hierarchical resources, which are asked for like licenses; None where there are none
+        self.layers = HeldLayers(state, state.cluster.layers) if state.cluster.layers is not None else None
+        self._words = {one.name: dict(one.variables) for one in state.spec.hierarchies if one.variables}
 
     # -- licenses of other servers ------------------------------------------------------------------------------------
 
@@ -92,17 +99,26 @@ class Licenses(Observer):
     def wanted(self, text: str) -> Counts:
         """Return the licenses that ``-L text`` asks for. Raises SubmitError for an unknown name or too many."""
         choices = self._choices(text)
-        if any(count > self.state.license_totals.get(name, -1) for asked in choices for name, count in asked):
+        if any(self._lacks(name, count) for asked in choices for name, count in asked):
             raise SubmitError(INVALID)
+        if self.layers is not None:
+            return self.layers.wanted(choices)
         return choices[0] if choices else ()
 
     def _choices(self, text: str) -> tuple[Counts, ...]:
         if self.state.rules.license_equals:
             text = text.replace("=", ":")
+        words = self._words
         try:
-            return parse_license_choice(text) if self.state.rules.license_choice else (parse_licenses(text),)
+            return parse_license_choice(text, words) if self.state.rules.license_choice else (parse_licenses(text),)
         except ValueError:
             raise SubmitError(INVALID) from None
+
+    def _lacks(self, name: str, count: int) -> bool:
+        """Return True if there are no such licenses, or never as many."""
+        if self.layers is not None and name in self.layers.names:
+            return self.layers.table.lacks(name, count)
+        return bool(count > self.state.license_totals.get(name, -1))
 
     def free(self, job: Job, reservation: Reservation | None = None) -> bool:
         """Return True if `job` could take its licenses now and keep them to its limit (license_job_test).
@@ -110,6 +126,8 @@ class Licenses(Observer):
         Of licenses any one of which will do, it takes the first that is free.
         """
         now = self.state.now
+        if self.layers is not None and self.layers.asked_by(job):
+            return self._enough(job, reservation, now, now + job.time_limit_s)
         for asked in self._choices(job.sub.licenses) if "|" in job.sub.licenses else (job.licenses,):
             job.licenses = asked
             if self._enough(job, reservation, now, now + job.time_limit_s):
@@ -118,6 +136,8 @@ class Licenses(Observer):
 
     def _enough(self, job: Job, own: Reservation | None, begin: int, end: int) -> bool:
         for name, count in job.licenses:
+            if self.layers is not None and resource_of(name) in self.layers.names:
+                continue
             left = self.state.license_totals[name] - self.used[name] - self.earmarked[name]
             if self.remote:
                 left -= self.missing(name)
@@ -134,10 +154,18 @@ class Licenses(Observer):
             for held, count in r.licenses if held == name
         )  # fmt: skip
 
-    def take(self, job: Job) -> None:
-        """Take note that `job` starts."""
-        for name, count in job.licenses:
+    def take(self, job: Job, nodes: Bitmap) -> None:
+        """Take note that `job` starts on `nodes`."""
+        for name, count in self.counted(job):
             self.used[name] += count
+        if self.layers is not None:
+            self.layers.take(job, nodes)
+
+    def counted(self, job: Job) -> Counts:
+        """Return the licenses of `job` that are counted by their names alone."""
+        if self.layers is None:
+            return job.licenses
+        return tuple(pair for pair in job.licenses if resource_of(pair[0]) not in self.layers.names)
 
     def released(self, job: Job, now: int) -> None:
         if job.claims:
@@ -145,8 +173,10 @@ class Licenses(Observer):
 
     def give_back(self, job: Job) -> None:
         """`job` holds its licenses no more."""
-        for name, count in job.licenses:
+        for name, count in self.counted(job):
             self.used[name] -= count
+        if self.layers is not None:
+            self.layers.give_back(job)
         self.retry()
 
     # -- event-driven policies ------------------------------------------------------------------------------------
@@ -179,7 +209,7 @@ class Licenses(Observer):
 
     def holders(self, jobs: Iterable[Job]) -> Iterator[tuple[str, int]]:
         """(name, count) of every license `jobs` hold."""
-        return (pair for job in jobs for pair in job.licenses)
+        return (pair for job in jobs for pair in self.counted(job))
 
     def check(self, jobs: Collection[Job]) -> None:
         """Raise InvariantError unless what is in use equals a recount and none is over-used. For tests."""
@@ -196,3 +226,5 @@ class Licenses(Observer):
         changing = self.remote.keys() | self.dropped  # of these there may be fewer than are held
         if any(count > self.state.license_totals[name] for name, count in used.items() if name not in changing):
             raise InvariantError(f"licenses over-used: {used} of {self.state.license_totals}")
+        if self.layers is not None:
+            self.layers.check({job.id for job in jobs if job.state in (JobState.RUNNING, JobState.SUSPENDED)})

@@ -18,6 +18,7 @@ from slurmsim.core.records.node_columns import grain_cpus
 from slurmsim.core.records.reservation import Reservation, collide
 from slurmsim.errors import SubmitError
 from slurmsim.model.reservation import NOT_MODELLED, ReservationSpec
+from slurmsim.tres import resource_of
 
 if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
@@ -34,6 +35,7 @@ BAD_PARTITION: Final = "Invalid partition name specified"
 BAD_CPUS: Final = "CPU count specification invalid"
 BAD_CORES: Final = "Core count for reservation node list is not consistent!"
 EMPTY: Final = "Reservation request lacks users, groups or accounts"
+BAD_LICENSES: Final = "Invalid license specification"
 NO_DEFAULT: Final = "No partition specified or system default partition"
 MAX_PAST_S: Final = 60  # a start or end further in the past is refused
 
@@ -108,12 +110,25 @@ def _check(state: ControllerState, spec: ReservationSpec, flags: set[str], resto
         raise SubmitError(BAD_NODE)
     if not (spec.users or spec.accounts or spec.qos or spec.allowed_partitions):
         raise SubmitError(EMPTY)
-    if any(count > state.license_totals.get(name, -1) for name, count in spec.licenses):
-        raise SubmitError("Invalid license specification")
+    check_licenses(state, spec.licenses)
     if spec.core_counts and state.event_driven:
         raise SubmitError(f"slurmsim: reservations of cores are not modelled under policy {state.policy.name}")
     if spec.core_counts and state.table.unit == "node":
         raise SubmitError(BAD_CPUS)
+
+
+def check_licenses(state: ControllerState, asked: tuple[tuple[str, int], ...]) -> None:
+    """Raise SubmitError unless there are as many such licenses; those of a layer are named with its nodes."""
+    layers = state.cluster.layers
+    for name, count in asked:
+        if layers is not None and resource_of(name) in layers.specs:
+            lacks = layers.lacks(name, count)
+        else:
+            lacks = count > state.license_totals.get(name, -1)
+        if lacks:
+            raise SubmitError(BAD_LICENSES)
+    if layers is not None and layers.several_per_node(asked):
+        raise SubmitError(BAD_LICENSES)
 
 
 def partition_for(state: ControllerState, allowed: tuple[str, ...]) -> Partition | None:

@@ -98,8 +98,7 @@ def _people_and_licenses(
     users = r.users if fact.users is None else fact.users
     accounts = r.accounts if fact.accounts is None else fact.accounts
     licenses = r.licenses if fact.licenses is None else fact.licenses
-    if any(count > state.license_totals.get(name, -1) for name, count in licenses):
-        raise SubmitError("Invalid license specification")
+    nodes_of.check_licenses(state, licenses)
     return users, accounts, licenses
 
 

@@ -335,10 +335,11 @@ class MainPass:
         """No nodes were found: say why, and keep those behind off the nodes it waits for."""
         state, job, own, request = self.state, record.job, record.reservation, record.request
         classify = functools.partial(self.s.pending_reasons.classify, left=self.usable)
+        usable = self.test.shared_with(record, self.usable)
         if state.reserved.all:
-            outcome = self.test.reservations.access.classify(record, self.usable, classify)
+            outcome = self.test.reservations.access.classify(record, usable, classify)
         else:
-            outcome = classify(record, self.usable)
+            outcome = classify(record, usable)
         if outcome == Reason.RESOURCES:
             state.set_reason(job, Reason.RESOURCES)
             if job.likely_nodes == FORGOTTEN:

@@ -317,12 +317,31 @@ class StartTest:
     def reach(self, record: Record, nodes: Bitmap, limit: int) -> Bitmap:
         """Return those of `nodes` that the record's job may use from now for `limit` seconds, in use or not."""
         nodes = self.state.free_to(record, nodes) & ~self.completing.nodes
+        nodes = self.shared_with(record, nodes)
         if self.state.reserved.all:
             nodes &= self.reservations.access.examine(record, self.state.now, limit).nodes
         return nodes
 
+    def shared_with(self, record: Record, nodes: Bitmap) -> Bitmap:
+        """Return those of `nodes` that hierarchical resources in modes 1 and 2 let the record's job start on now."""
+        layers = self.licenses.layers
+        if layers is None or not record.job.licenses:
+            return nodes
+        return layers.open_to(record.job, record.reservation, nodes)
+
     def place_now(self, record: Record, nodes: Bitmap, limit: int) -> Allocation | None:
         """Nodes of `nodes` and shares of them for the record's job, free now for `limit` seconds; None for none."""
+        layers = self.licenses.layers
+        if layers is None or not record.job.licenses:
+            return self._place_now(record, nodes, limit)
+        nodes = layers.open_to(record.job, record.reservation, nodes)
+        layers.table.at_present(layers.used)
+        try:
+            return self._place_now(record, nodes, limit)
+        finally:
+            layers.table.all_free()
+
+    def _place_now(self, record: Record, nodes: Bitmap, limit: int) -> Allocation | None:
         state, limits = self.state, self.accounting.limits
         heavier = 0 if limits is None else limits.heavier(record)
         if self.completing.nodes:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap, to_indices
 from slurmsim.core.placement.layout import capacities, holdings
 from slurmsim.core.placement.selector import Forecast, Try
+from slurmsim.core.placement.shared_layers import Layer
 from slurmsim.core.placement.units import units_of
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.job_queue import Record
@@ -229,13 +230,39 @@ class View:
         """
         state = self.state
         held: list[tuple[Any, int, int, str, int]] = [
-            (None, state.now, end, name, n) for end, _, job in state.running for name, n in job.licenses
+            (None, state.now, end, name, n)
+            for end, _, job in state.running for name, n in self._test.licenses.counted(job)
+        ]  # fmt: skip
+        for r in state.reserved.all:
+            begin, end = (0, 1 << 60) if "FLEX" in r.flags else (r.start, r.end)
+            held += [(r, begin, end, name, n) for name, n in r.licenses if name in state.license_totals]
+        missing = self._test.licenses.missing
+        return {name: total - missing(name) for name, total in state.license_totals.items()}, held
+
+    def layer_holds(self) -> tuple[list[Layer], list[tuple[Any, int, int, int, int]]]:
+        """Layers of hierarchical resources, and (owner, begin, end, place of the layer, count) held, as of licenses."""
+        state, layers = self.state, self._test.licenses.layers
+        if layers is None:
+            return [], []
+        held: list[tuple[Any, int, int, int, int]] = [
+            (None, state.now, end, k, n) for end, _, job in state.running for k, n in layers.held.get(job.id, ())
         ]
         for r in state.reserved.all:
             begin, end = (0, 1 << 60) if "FLEX" in r.flags else (r.start, r.end)
-            held += [(r, begin, end, name, n) for name, n in r.licenses]
-        missing = self._test.licenses.missing
-        return {name: total - missing(name) for name, total in state.license_totals.items()}, held
+            named = [(layers.table.layer_named(name), n) for name, n in r.licenses]
+            held += [(r, begin, end, k, n) for k, n in named if k is not None]
+        return layers.table.layers(), held
+
+    def asked_of_layers(self, record: Record) -> list[tuple[str, int]]:
+        """Return the hierarchical resources that the record's job asks for, and the counts."""
+        layers = self._test.licenses.layers
+        return [] if layers is None else layers.asked_by(record.job)
+
+    def what_is_left(self, left: Sequence[int | None]) -> None:
+        """Let `future` see that much left of each layer (None: any number), until it is told of all again: ()."""
+        layers = self._test.licenses.layers
+        if layers is not None:
+            layers.table.left = list(left or layers.table.counts)
 
     def deadline_limit(self, record: Record, limit: int) -> int:
         """Return `limit` cut to what is left before the deadline of the record's job."""

@@ -96,7 +96,7 @@ def _partition_limits(core: Job, partition: Partition) -> Fact:
 
 def _licenses(engine: Engine, core: Job) -> Iterator[Fact]:
     used, totals = engine.controller.licenses.used, engine.controller.state.license_totals
-    for name, count in core.licenses:
+    for name, count in engine.controller.licenses.counted(core):
         holders = [job for _, _, job in engine.controller.state.running if name in dict(job.licenses)]
         yield {
             "kind": "license", "name": name, "asked": count, "used": used[name], "of": totals[name],

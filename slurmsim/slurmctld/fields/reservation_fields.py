@@ -59,6 +59,11 @@ def is_visible(r: Reservation, cluster: LiveCluster, person: Person) -> bool:
     return may_use(r, cluster, person)
 
 
+def _licenses(r: Reservation, cluster: LiveCluster) -> str | None:
+    between = ";" if since(cluster.release, "licenses_allocated") else ","
+    return between.join(f"{name}:{count}" for name, count in r.licenses) or None
+
+
 def may_use(r: Reservation, cluster: LiveCluster, person: Person) -> bool:
     """Return True if jobs of `person` in one of his accounts may go into `r`."""
     tree, accounts = cluster.controller.state.tree, cluster.controller.accounting.accounts
@@ -117,7 +122,7 @@ RESERVATION_FIELDS: dict[str, ReservationGetter] = {
     "accounts": lambda r, c: _listed(r.accounts),
     "allowed_parts": lambda r, c: _listed(r.allowed_partitions),
     "qos": lambda r, c: _listed(r.qos),
-    "licenses": lambda r, c: ",".join(f"{name}:{count}" for name, count in r.licenses) or None,
+    "licenses": _licenses,
     "max_start_delay": lambda r, c: _of_reservation(r, c, "max_start_delay"),
     "comment": lambda r, c: _of_reservation(r, c, "comment"),
 }

@@ -112,6 +112,8 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
         found.append("the order of partitions")
     if a.networks != b.networks:
         found.append("topology.conf")
+    if a.hierarchies != b.hierarchies:
+        found.append("resources.yaml")
     for name in sorted({*old.texts, *new.texts}):
         if name.startswith("accounting-") and old.texts.get(name) != new.texts.get(name):
             found.append(f"{name} (associations change by sacctmgr)")

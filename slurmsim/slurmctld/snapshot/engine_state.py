@@ -114,6 +114,7 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     )  # fmt: skip
     yield "reserved jobs", c.reservations.jobs, "waiting inside serve_due"
     yield "licenses", c.licenses, "used earmarked lacking remote dropped"
+    yield "layers", c.licenses.layers, "used held"
     yield "deadlines", c.deadlines, "jobs _lost"
     yield "qos flags", c.qos_flags, ""
     yield "start test", c.start_test, ""

@@ -13,8 +13,7 @@ from slurmsim.errors import ConfigError
 
 @pytest.mark.parametrize(
     ("name", "severity"),
-    [("resources.yaml", "warning"),
-     ("burst_buffer.conf", "warning"), ("cgroup.conf", "note"), ("job_container.conf", "note"), ("oci.conf", "note"),
+    [("burst_buffer.conf", "warning"), ("cgroup.conf", "note"), ("job_container.conf", "note"), ("oci.conf", "note"),
      ("acct_gather.conf", "note"), ("plugstack.conf", "note"), ("scrun.lua", "note"), ("namespace.yaml", "note")],
 )  # fmt: skip
 def test_a_file_that_is_not_read_is_named(name: str, severity: str, tmp_path: Path) -> None:

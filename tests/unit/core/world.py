@@ -17,6 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from slurmsim.config.load import parse_cluster
+from slurmsim.config.option import OLDEST
 from slurmsim.core.controller.controller import Controller
 from slurmsim.core.placement.gres import agreed
 from slurmsim.core.records.job import Job
@@ -84,6 +85,8 @@ class World:
         Seconds an epilog takes, and processes that are told to end.
     release
         Whose decisions are made.
+    resources
+        resources.yaml text.
     """
 
     def __init__(
@@ -101,8 +104,12 @@ class World:
         term: int = 0,
         release: str = "22.05",
         gres: str = "",
+        resources: str = "",
     ) -> None:
-        self.cluster, self.findings = parse_cluster(conf, topology_lines=topology, gres_lines=gres)
+        self.cluster, self.findings = parse_cluster(
+            conf, topology_lines=topology, gres_lines=gres, resources_yaml=resources,
+            release=release if resources else OLDEST,
+        )  # fmt: skip
         self.cluster = replace(self.cluster, release=release)
         name, options = parse_policy(policy)
         if plan_all:

@@ -153,10 +153,22 @@ def test_claims_nobody_can_meet_are_left_out_and_counted(tmp_path: Path) -> None
     }
     workload = Workload({"job_id": np.arange(1, 5), "submit": np.zeros(4, np.int64)}, texts)
     timed = [Timed(0, CreateReservation(ReservationSpec("r", 0, 10, ("n1",), users=("a",))))]
-    drop_unknown_claims(workload, timed, ["mat"])
+    drop_unknown_claims(workload, timed, CLUSTER)
     assert [workload.texts["reservation"][i] for i in range(4)] == ["r", "", "r", ""]
     assert [workload.texts["licenses"][i] for i in range(4)] == ["mat:2", "", "mat:1", ""]
     assert workload.quality.repaired == {NO_RESERVATION: 2, NO_LICENSE: 3}
+
+
+def test_claims_of_layers_are_asked_by_their_resource() -> None:
+    pytest.importorskip("yaml", reason="NOT TESTED: resources.yaml: PyYAML is not installed")
+    layers = '[{nodes: "n[1-4]", count: 9}, {nodes: "n[1-8]", count: 9}]'
+    more = f"- {{resource: r, mode: MODE_1, layers: {layers}, variables: [{{name: few, value: 3}}]}}\n"
+    cluster = parse_cluster(CONF, resources_yaml=more, release="26.05")[0]
+    texts = {"reservation": TextColumn.from_list([""] * 3),
+             "licenses": TextColumn.from_list(["r(n[1,3]):2,mat", "r:few", "r:many"])}  # fmt: skip
+    workload = Workload({"job_id": np.arange(1, 4), "submit": np.zeros(3, np.int64)}, texts)
+    drop_unknown_claims(workload, [], cluster)
+    assert [workload.texts["licenses"][i] for i in range(3)] == ["r:2,mat:1", "r:3", ""]
 
 
 @pytest.mark.parametrize("part", ["9", "\n", " \n"])

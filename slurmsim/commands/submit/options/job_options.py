@@ -321,7 +321,7 @@ _OPTIONS: tuple[Option, ...] = (
     Option("relative", "r", REQUIRED, RUN, v.natural, "relative", SUPPORTED, part=True),
     Option("requeue", None, NO, BATCH, _requeue, "requeue", SUPPORTED, until="25.11"),
     Option("requeue", None, OPTIONAL, BATCH, _requeue, "requeue", SUPPORTED, since="25.11"),
-    Option("resources", None, REQUIRED, ALL, v.string, "resources", REFUSED, part=True, since="25.11"),
+    Option("resources", None, REQUIRED, ALL, v.string, "resources", SUPPORTED, part=True, since="25.11"),
     Option("reservation", None, REQUIRED, ALL, v.string, "reservation", SUPPORTED),
     Option("resv-ports", None, OPTIONAL, RUN, v.string, "resv_ports", ACCEPTED, part=True, until="24.05"),
     Option("resv-ports", None, OPTIONAL, ALL, v.string, "resv_ports", ACCEPTED, part=True, since="24.05"),

@@ -147,7 +147,7 @@ class _Reservations:
         if text is None:
             return None
         try:
-            return parse_licenses(text)
+            return parse_licenses(text, layers=True)
         except ValueError:
             raise Refusal(BAD_LICENSE) from None
 

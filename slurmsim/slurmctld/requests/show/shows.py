@@ -29,6 +29,9 @@ def calls(cluster: LiveCluster) -> dict[str, Callable[[Arguments, Person], Argum
     }  # fmt: skip
 
 
+_LOCAL = {"remote": False, "consumed": 0, "deficit": 0, "updated": 0}  # of a license that no other server has
+
+
 class _Shows:
     def __init__(self, cluster: LiveCluster) -> None:
         self.cluster = cluster
@@ -43,8 +46,11 @@ class _Shows:
                 "name": name, "total": total, "used": licenses.used[name],
                 "reserved": licenses.kept(name, now, now + 1, None), "remote": remote is not None,
                 "consumed": remote.consumed if remote else 0, "deficit": remote.deficit if remote else 0,
-                "updated": remote.updated if remote else 0,
+                "updated": remote.updated if remote else 0, "nodes": "", "mode": 0,
             })  # fmt: skip
+        if licenses.layers is not None:
+            plain = sum(not row["remote"] for row in found)  # those of servers come at the end
+            found[plain:plain] = [{**_LOCAL, **row} for row in licenses.layers.rows(now)]
         return {"licenses": found}
 
     def topology(self, arguments: Arguments, person: Person) -> Arguments:
