@@ -1,7 +1,8 @@
 """bf_licenses: licenses over time beside the node space, so that backfill plans with them.
 
 Source: Slurm src/slurmctld/licenses.c, 22.05 (bf_licenses_*). Running jobs hold theirs to their limits rounded down to
-bf_resolution, reservations theirs over their periods; a job in a reservation takes that reservation's first.
+bf_resolution (up, where `view.tests_from_try`), reservations theirs over their periods. A job in a reservation takes
+that reservation's first.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class PlannedLicenses:
         self.kept: dict[Hashable, dict[str, CapacityProfile]] = {}
         for owner, start, end, name, count in held:
             first, last = start // resolution * resolution, end // resolution * resolution
+            if view.tests_from_try:
+                last = -(-end // resolution) * resolution
             self.left[name].add(first, last, -count)
             if owner is not None:
                 own = self.kept.setdefault(owner, {}).setdefault(name, CapacityProfile(begin, 0))
@@ -37,6 +40,8 @@ class PlannedLicenses:
         """Return the end of the last stretch of [start, end] with too few licenses for the record's job, or 0."""
         latest = 0
         for name, count in record.job.licenses:
+            if name not in self.left:
+                continue  # of layers
             profiles = [self.left[name]]
             own = self.kept.get(record.reservation, {}).get(name) if record.reservation is not None else None
             if own is not None:
@@ -51,6 +56,8 @@ class PlannedLicenses:
     def take(self, record: SlurmRecord, begin: int, end: int) -> None:
         """Take the licenses of the record's job, which is planned or started, over [begin, end)."""
         for name, count in record.job.licenses:
+            if name not in self.left:
+                continue
             rest = count
             own = self.kept.get(record.reservation, {}).get(name) if record.reservation is not None else None
             if own is not None:
