@@ -7,8 +7,6 @@ needs. `AgentPolicy` is a base of policies that ask an agent the same questions,
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from slurmsim.extras import how_to_install
 
 TYPE_CHECKING = False
@@ -20,9 +18,6 @@ if TYPE_CHECKING:
     from slurmsim.gym.ppo import Learning, learn_order
 
 __all__ = ["AgentPolicy", "Learning", "SchedulingEnv", "learn_order"]
-_NEED_GYMNASIUM = {
-    "SchedulingEnv": "slurmsim.gym.environment", "Learning": "slurmsim.gym.ppo", "learn_order": "slurmsim.gym.ppo",
-}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
@@ -30,9 +25,11 @@ def __getattr__(name: str) -> Any:
         from slurmsim.gym.agent_policy import AgentPolicy
 
         return AgentPolicy
-    if name in _NEED_GYMNASIUM:
+    if name in ("SchedulingEnv", "Learning", "learn_order"):
         try:
-            return getattr(import_module(_NEED_GYMNASIUM[name]), name)
+            from slurmsim.gym import environment, ppo
+
+            return getattr(environment if name == "SchedulingEnv" else ppo, name)
         except ModuleNotFoundError as error:
             if error.name != "gymnasium":
                 raise

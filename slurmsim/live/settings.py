@@ -42,7 +42,9 @@ _PROGRAMS = {
 }
 _NAMED = re.compile(rf"^[ \t]*({'|'.join(_PROGRAMS)})[ \t]*=[ \t]*/", re.IGNORECASE | re.MULTILINE)
 _INCLUDE = re.compile(r"^[ \t]*include[ \t]+\"?([^\s\"]+)", re.IGNORECASE | re.MULTILINE)
-_OF_POLICY = re.compile(r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,]file=([^,\s#]+)", re.IGNORECASE | re.MULTILINE)
+_OF_POLICY = re.compile(
+    r"^[ \t]*SchedulerType[ \t]*=[ \t]*\S*?[:,](?:file|model)=([^,\s#]+)", re.IGNORECASE | re.MULTILINE
+)
 _SCHEDULER = re.compile(r"^[ \t]*SchedulerType[ \t]*=.*\n?", re.IGNORECASE | re.MULTILINE)
 _PASSWORD = re.compile(rb"^[ \t]*StoragePass[ \t]*=[^\r\n]*\r?\n?", re.IGNORECASE | re.MULTILINE)
 _STORAGE = re.compile(r"^[ \t]*AccountingStorageType[ \t]*=", re.IGNORECASE | re.MULTILINE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -155,3 +156,24 @@ def test_a_changed_model_is_another_cell(tmp_path: Path) -> None:
         model.write_text(text, encoding="utf-8")
         ran.append(slurmsim.sweep(grid, out=tmp_path / "out", workers=1).ran)
     assert ran == [1, 0, 1]
+
+
+def test_in_a_live_cluster_the_network_is_kept(tmp_path: Path) -> None:
+    """A slurm.conf names a file beside it: the cluster has a copy, goes by it, and goes on by it after a restart."""
+    conf = (
+        "ClusterName=c\nSlurmctldHost=h\nSchedulerType=sched/learned_order:model=order.toml\n"
+        "NodeName=n1 CPUs=1\nPartitionName=p Nodes=n1 Default=YES MaxTime=INFINITE\n"
+    )
+    (tmp_path / "slurm.conf").write_text(conf, encoding="utf-8")
+    (tmp_path / "order.toml").write_text(shortest_order().text(), encoding="utf-8")
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", frozen=True) as c:
+        c.run("sbatch -t 10 --wrap 'sleep 60'")
+        c.step("1s")
+        for minutes in (9, 5, 7):
+            c.run(f"sbatch -t {minutes} --wrap 'sleep 60'")
+        (tmp_path / "order.toml").unlink()
+        for one in (c.fork(), c):
+            with one if one is not c else nullcontext():
+                one.until_idle()
+                starts = {number: one.job(number).start_time for number in (1, 2, 3, 4)}
+                assert sorted(starts, key=starts.__getitem__) == [1, 3, 4, 2]
