@@ -93,8 +93,8 @@ TRACES: dict[str, Trace] = {trace.name: trace for trace in (
         {"submit": ("creation_time", _S), "start": ("scheduled_time", _S), "end": ("deletion_time", _S),
          "cpus": ("cpu_request", _N), "gpus": ("gpu_request", _N), "mem": ("memory_request", cells.gib),
          "account": ("app_name", _T), "name": ("instance_sn", _T), "partition": ("role", _T)},
-        ("alibaba/clusterdata",), sniffed=("instance_sn", "rdma_request"), seen="disaggregated_DLRM_trace.csv",
-        defaults={"nodes": 1},
+        ("alibaba/clusterdata", "sultanul-ovi/Alibaba-GPU-Cluster-Dataset-2025-Analysis"),
+        sniffed=("instance_sn", "rdma_request"), seen="disaggregated_DLRM_trace.csv", defaults={"nodes": 1},
     ),
     Trace(
         "spot2026", "Alibaba's spot jobs on GPUs, published 2026: job_info_df.csv", CSV,
