@@ -101,7 +101,8 @@ TRACES: dict[str, Trace] = {trace.name: trace for trace in (
         {"id": ("job_name", _N), "submit": ("submit_time", _S), "run": ("duration", _S), "nodes": ("worker_num", _N),
          "cpus": ("cpu_request", _N), "gpus": ("gpu_request", _N), "gpu_type": ("gpu_model", _T),
          "account": ("organization", _T), "qos": ("job_type", _T)},
-        ("alibaba/clusterdata",), each=("cpus", "gpus"), sniffed=("worker_num", "job_type", "gpu_model"),
+        ("alibaba/clusterdata", "sultanul-ovi/GPU-Cluster-Spot-Resource-Dataset-Analysis"),
+        each=("cpus", "gpus"), sniffed=("worker_num", "job_type", "gpu_model"),
     ),
     Trace(
         "supercloud", "MIT's SuperCloud, jobs of 2021: slurm-log.csv", CSV,
