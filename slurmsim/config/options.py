@@ -121,6 +121,8 @@ _ROWS: tuple[Option, ...] = (
     honoured("OverTimeLimit", "minutes", 0, low=0, high=65_535 * 60),
     honoured("ResvOverRun", "minutes", 0, "jobs of a reservation end that long after it", low=0, high=65_535 * 60),
     honoured("Licenses", "licenses", (), "name:count,…; those of slurmdbd (remote ones) are not known"),
+    honoured("LicenseParameters", "words", (), "RemoteFuzzyMatch: jobs may leave out the server of a license",
+             since="26.05"),
     honoured("DefMemPerCPU", "memory", None),
     honoured("DefMemPerNode", "memory", None),
     honoured("DefCpuPerGPU", "count", None, "for jobs that ask for GPUs and say nothing of -c", low=0),
@@ -184,7 +186,6 @@ _ROWS: tuple[Option, ...] = (
     honoured("SuspendExcParts", "words", ()),
     honoured("SuspendExcStates", "text", "", "nodes in these states are not powered down", since="23.02"),
     # would change schedules, not modelled
-    _absent("LicenseParameters", "licenses are simple counts", since="26.05"),
     _absent("BurstBufferType", "jobs do not wait for stage-in or stage-out", off=("burst_buffer/none", *_NONE)),
     _absent("FederationParameters", "one cluster is simulated alone"),
     _absent("JobSubmitPlugins", "replays take jobs as the log has them; `slurmsim up` runs job_submit.lua",

@@ -22,7 +22,8 @@ CPUs get, and which. `blocks` is which nodes jobs get under topology/block, in s
 topology/ring, `topologies` in partitions with a topology each, and how those are shown; `exclusivetopo` what jobs keep
 from others. `private`, `privateacts` and `privateusage` are what a user, a coordinator, an operator and root see and do
 with every word of PrivateData. `layers` is which nodes jobs get beside hierarchical resources, `layershow` how those
-are shown, reserved and refused. `relativeqos` is what a QOS with the flag Relative limits, and the numbers it comes to.
+are shown, reserved and refused; `fuzzylicenses` is RemoteFuzzyMatch. `relativeqos` is what a QOS with the flag Relative
+limits, and the numbers it comes to.
 """
 
 from __future__ import annotations
@@ -131,7 +132,7 @@ DIFFER: dict[str, set[int]] = {
     # JSON of `show resources`; a cycle that comes before the pass of its second
     "layers-26.05": {6, 56, 57},
     # licenses of jobs as slurmctld writes them anew when it reads its configuration again
-    "layershow-26.05": {37, 44},
+    "layershow-26.05": {37, 44}, "fuzzylicenses-26.05": set(),
 }  # fmt: skip
 QUICK = ("hetplans-22.05", "limits-22.05", "reservations-24.11", "answers-26.05")
 

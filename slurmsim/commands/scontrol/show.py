@@ -259,14 +259,22 @@ _ANY_NUMBER = 2**32 - 1  # of a layer of a hierarchical resource that never lack
 
 def _licenses(session: Session, value: str | None, words: Words) -> None:
     try:
-        rows = session.io.client.call("licenses")["licenses"]
+        answer = session.io.client.call("licenses")
+        rows = answer["licenses"]
     except FAILED_CALLS as error:
         _loud(session, "slurm_load_license error", text_of(error))
         return
     if not rows:
         session.io.out("No licenses configured in Slurm.\n")
         return
-    chosen = [row for row in sorted(rows, key=lambda row: str(row["name"])) if value in (None, row["name"])]
+    short = value if answer.get("fuzzy") and value is not None and "@" not in value else None
+    chosen = [
+        row for row in sorted(rows, key=lambda row: str(row["name"]))
+        if value in (None, row["name"]) or (row["remote"] and short == row["name"].rpartition("@")[0])
+    ]  # fmt: skip
+    if short is not None and sum(row["name"] != value for row in chosen) > 1:
+        session.refuse(f'query "{value}" matched more than one result, exiting.')
+        return
     if not chosen and since(session.release, "unknown_license_is_an_error"):
         session.refuse(f'query "{value}" matched zero licenses.')
     gap = " " if session.one_line else "\n    "

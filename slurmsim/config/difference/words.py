@@ -32,6 +32,7 @@ SCALARS: Mapping[str, Words] = {
     "OverTimeLimit": ("Minutes a job may run over its limit; backfill plans with the limit alone.", ""),
     "ResvOverRun": ("Minutes a job may run on behind the end of its reservation.", "reservations"),
     "Licenses": ("Licenses all jobs share; a job that finds too few waits and blocks no other job.", LICENSES),
+    "LicenseParameters": ("Jobs may leave out the server of a remote license.", LICENSES),
     "DefMemPerCPU": ("MiB a CPU of jobs that ask for no memory: how many of them a node holds.", PLACEMENT),
     "DefMemPerNode": ("MiB a node of jobs that ask for no memory: how many of them a node holds.", PLACEMENT),
     "DefCpuPerGPU": ("CPUs a GPU brings along where nothing is said of CPUs.", PLACEMENT),

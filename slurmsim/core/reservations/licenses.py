@@ -96,6 +96,37 @@ class Licenses(Observer):
         remote = self.remote.get(name)
         return 0 if remote is None else remote.deficit
 
+    # -- what is asked for -------------------------------------------------------------------------------------------
+
+    @property
+    def fuzzy(self) -> bool:
+        """True if jobs may leave out the server of a remote license (RemoteFuzzyMatch, 26.05)."""
+        return "remotefuzzymatch" in [
+            str(word).lower() for word in self.state.spec.options.get("LicenseParameters") or ()
+        ]
+
+    def matched(self, name: str) -> str:
+        """Return the license that a name is short for: itself, or the only remote one of that name on any server."""
+        if not self.fuzzy or "@" in name or "(" in name or self._is_local(name):
+            return name
+        found = [one for one in self.remote if one.rpartition("@")[0] == name]
+        return found[0] if len(found) == 1 else name
+
+    def _is_local(self, name: str) -> bool:
+        return name in self.totals() or (self.layers is not None and name in self.layers.names)
+
+    def spelled(self, text: str) -> str:
+        """Return a request as it is kept: where a server could be left out, every license by its name and count."""
+        try:
+            choices = self._choices(text) if self.fuzzy else ()
+        except SubmitError:
+            return text  # it is refused as it is
+        asked = [pair for one in choices for pair in one]
+        if all("@" in name for name, _ in asked):
+            return text
+        between = "|" if "|" in text else ";"
+        return between.join(f"{self.matched(name)}:{count}" for name, count in asked)
+
     def wanted(self, text: str) -> Counts:
         """Return the licenses that ``-L text`` asks for. Raises SubmitError for an unknown name or too many."""
         choices = self._choices(text)

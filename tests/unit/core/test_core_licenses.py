@@ -49,6 +49,21 @@ def test_a_requeued_job_gives_its_licenses_back(policy: str) -> None:
     assert w.start("one") >= 141
 
 
+@pytest.mark.parametrize(
+    ("asked", "kept"),
+    [("mat", "mat@flex:1"), ("mat:5,flu", "mat@flex:5;flu:1"), ("mat@flex", "mat@flex"), ("two", "two:1"),
+     ("flu:2|mat", "flu:2|mat@flex:1"), ("flu@flex:3,flu", "flu@flex:3;flu:1"), ("a b", "a b"), ("", "")],
+)  # fmt: skip
+def test_the_server_of_a_remote_license_may_be_left_out(asked: str, kept: str) -> None:
+    """As 26.05 keeps such requests: a license of the cluster comes first, and of two servers neither is meant."""
+    w = World(simple(2, more="Licenses=flu:9\nLicenseParameters=RemoteFuzzyMatch"), "backfill", release="26.05")
+    for name in ("mat@flex", "flu@flex", "two@a", "two@b"):
+        w.controller.licenses.set_remote(name, 10, 0, 0, 0)
+    assert w.controller.licenses.spelled(asked) == kept
+    plain = World(simple(2, more="Licenses=flu:9"), "backfill", release="26.05").controller.licenses
+    assert plain.spelled(asked) == asked and not plain.fuzzy
+
+
 def test_licenses_a_reservation_keeps() -> None:
     """Outside jobs whose limit reaches into the reservation get what it leaves."""
     w = World(simple(4, more="Licenses=a:3"), "backfill")

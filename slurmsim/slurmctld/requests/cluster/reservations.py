@@ -147,7 +147,8 @@ class _Reservations:
         if text is None:
             return None
         try:
-            return parse_licenses(text, layers=True)
+            asked = parse_licenses(text, layers=True)
+            return tuple((self.cluster.controller.licenses.matched(name), count) for name, count in asked)
         except ValueError:
             raise Refusal(BAD_LICENSE) from None
 

@@ -244,13 +244,16 @@ def _licenses(u: Update) -> None:
     if wanted is None:
         return
     try:
-        u.cluster.controller.licenses.wanted(wanted)
+        licenses = u.cluster.controller.licenses
+        licenses.wanted(licenses.spelled(wanted))
     except SubmitError as error:
         raise Refusal(error.text) from None
 
 
 def _licenses_at_last(u: Update) -> None:
     wanted = u.get("licenses")
+    if wanted is not None:
+        wanted = u.cluster.controller.licenses.spelled(wanted)
     if wanted is None or wanted == (u.present("licenses") or ""):
         return
     if u.core.state not in (JobState.PENDING, JobState.RUNNING):

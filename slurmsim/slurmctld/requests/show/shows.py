@@ -51,7 +51,7 @@ class _Shows:
         if licenses.layers is not None:
             plain = sum(not row["remote"] for row in found)  # those of servers come at the end
             found[plain:plain] = [{**_LOCAL, **row} for row in licenses.layers.rows(now)]
-        return {"licenses": found}
+        return {"licenses": found, "fuzzy": licenses.fuzzy}
 
     def topology(self, arguments: Arguments, person: Person) -> Arguments:
         """Switches as slurmctld numbers them, blocks, rings or tori of the topology named, or the cluster's default."""

@@ -53,6 +53,8 @@ def _kept_otherwise(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str, An
         tasks = int(asked.get("num_tasks") or max(int(asked.get("min_nodes") or 1), 1))
         of_tasks = licenses_of_tasks(str(asked["tres_per_task"]), tasks)
         found["licenses"] = ",".join(filter(None, [str(asked.get("licenses") or ""), of_tasks])) or None
+    if licenses := found.get("licenses", asked.get("licenses")):
+        found["licenses"] = cluster.controller.licenses.spelled(str(licenses))
     flags = str(asked.get("gres_flags") or "").split(",")
     if cluster.controller.state.table.binds_gres and not {"disable-binding", "enforce-binding"} & set(flags):
         found["gres_flags"] = ",".join([*filter(None, flags), "enforce-binding"])  # as commands ask for it there
