@@ -1,4 +1,4 @@
-"""Jobs beside hierarchical resources, as a real slurmctld of 26.05 started them, each workload twice or twice over.
+"""Jobs beside hierarchical resources, as a real slurmctld of 26.05 started them, each workload once or twice.
 
 16 nodes have `flat` (mode 2), `natural` (mode 1) and `power` (mode 3); `lic` is with bf_licenses, `bf` without. `mix`
 has all three. `run2` is a second recording of the same jobs.
@@ -34,4 +34,4 @@ def test_jobs_start_where_and_when_they_did(name: str) -> None:
 
 
 def test_every_recording_is_there() -> None:
-    assert len(NAMES) == 8 and {name.partition(".")[0] for name in NAMES} == {"flat", "natural", "power", "mix"}
+    assert len(NAMES) == 13 and {name.partition(".")[0] for name in NAMES} == {"flat", "natural", "power", "mix"}
