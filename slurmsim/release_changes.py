@@ -74,6 +74,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     ),
     # -- accounting -------------------------------------------------------------------------------------------------
     "relative_qos": Change("23.11", "sacctmgr", "The limits of a QOS with the flag `Relative` are percentages."),
+    "start_received": Change("23.11", "sacct", "The flag of a job is spelt StartReceived.", OTHERWISE),
     "flags_of_qos_by_prefix": Change(
         "25.05",
         "sacctmgr",

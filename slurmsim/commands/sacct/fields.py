@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from slurmsim.commands.sacct.flags import flags_in
 from slurmsim.commands.text import array_text
 from slurmsim.commands.text.clock_text import long_clock
 from slurmsim.commands.text.dashed_table import DATE, NUMBER, TEXT
@@ -307,7 +308,7 @@ FIELDS: tuple[Field, ...] = (
       lambda s, p: exit_text(p["exit_code"], s.release)),
     F("Extra", 14, TEXT, _text("extra"), None, since="23.02"),
     F("FailedNode", 8, TEXT, _text("failed_node"), None, since="23.02"),
-    F("Flags", 19, TEXT, lambda s, j: ",".join(j["flags"]) or None, None),
+    F("Flags", 19, TEXT, lambda s, j: ",".join(flags_in(s.release, j["flags"])) or None, None),
     F("GID", 6, NUMBER, _number("gid"), None),
     F("Group", 9, TEXT, _text("group"), None),
     F("JobID", -12, TEXT, lambda s, j: job_id_text(j), lambda s, p: f"{job_id_text(p['job'])}.{p['shown_id']}"),

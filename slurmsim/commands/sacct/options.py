@@ -12,7 +12,8 @@ from slurmsim import releases, sluid
 from slurmsim.commands.io import FAILED_CALLS
 from slurmsim.commands.sacct import completions
 from slurmsim.commands.sacct.fields import BRIEF, DEFAULT, LONG, fields_of
-from slurmsim.commands.sacct.words import ACCOUNTED, FLAGS, JOBCOMP, OPTIONS, STEPS, Asked, known_reason
+from slurmsim.commands.sacct.flags import FLAGS, flags_in
+from slurmsim.commands.sacct.words import ACCOUNTED, JOBCOMP, OPTIONS, STEPS, Asked, known_reason
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.dashed_table import ENDING, NO_ENDING, PADDED, Style
 from slurmsim.commands.text.dates import BadDate, parse_date
@@ -251,8 +252,9 @@ class Reader:
         """Scheduling flags."""
         found = []
         for word in _split(text):
-            name = next((flag for flag in FLAGS if word.lower() in (flag.lower(), "none") or
-                         flag.lower() in word.lower()), None)  # fmt: skip
+            spelt = zip(FLAGS, flags_in(self.release, FLAGS), strict=True)
+            name = next((flag for flag, text in spelt if word.lower() in (text.lower(), "none") or
+                         text.lower() in word.lower()), None)  # fmt: skip
             if name is None:
                 self.error(f"str_2_job_flags: Invalid job flag {word}")
             found.append(name)

@@ -57,7 +57,6 @@ ACCOUNTED = frozenset(
     ]
 )
 STEPS = {"batch": -5, "extern": -4, "interactive": -6}
-FLAGS = ("SchedNotSet", "SchedSubmit", "SchedMain", "SchedBackfill", "StartRecieved")
 JOBCOMP = "Slurm job completion is disabled"
 Step = tuple[int, int | None, int | None]  # job, task, step
 
