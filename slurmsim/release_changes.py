@@ -82,7 +82,7 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         OTHERWISE,
     ),
     "factors_to_their_end": Change(
-        "25.05", "sacctmgr", "`UsageFactor=1x` is refused; it was 1. So is LimitFactor.", REFUSED
+        "25.05", "sacctmgr", "Factors of a QOS are read to their end: `UsageFactor=1x` is refused; it was 1.", REFUSED
     ),
     "numbers_to_their_end": Change("25.11", "sacctmgr", "`MaxJobs=5x` is refused; it was 5.", REFUSED),
     "relative_tres": Change("25.11", "sacctmgr", "`MaxTRES=cpu+=2,mem-=500` changes a limit of TRES by that much."),
