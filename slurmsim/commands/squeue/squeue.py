@@ -43,6 +43,7 @@ _LONG = (
 )
 _STEPS = "%.15i %.8j %.9P %.8u %.9M %N"
 _ONLY_STATE = "jobarrayid:.18 ,statecompact:.2"
+_UNSENT = {"start_time": 0, "priority": 0, "partition": "(null)", "user_name": "root"}  # how what is not sent looks
 _STATE_ONLY_FIELDS = frozenset({
     "job_id", "array_job_id", "array_task_id", "array_task_str", "het_job_id", "het_job_offset", "job_state",
     "state_flags",
@@ -251,9 +252,8 @@ def _load_jobs(asked: Asked, wanted: Wanted, fields: set[str], io: Io) -> dict[s
         answer["columns"][field] = [value] * answer["n"]
     if asked.only_state:  # nothing but ids and states is sent; the rest looks empty
         columns, count = answer["columns"], answer["n"]
-        for field in fields - known:
-            columns[field] = [0 if field in ("start_time", "priority") else None] * count
-        columns["partition"] = [""] * count
+        for field in (fields | {"partition"}) - known:
+            columns[field] = [_UNSENT.get(field)] * count
         whole = [text and array_text.ranges(array_text.tasks_of(text)) for text in columns["array_task_str"]]
         columns["array_task_str"] = whole
     return answer

@@ -21,3 +21,10 @@ def test_lists_of_tasks(tmp_path: Path, array: str, listed: str, usual: str | No
     assert cluster.text("squeue -h --only-job-state -o %i") == f"1_[{listed}]"[:31] + "\n"
     if usual is not None:
         assert cluster.text("squeue -h -o %i") == f"1_[{usual}]\n"
+
+
+@pytest.mark.parametrize("release", ["24.11", "26.05"])
+def test_what_is_not_sent_looks_as_in_slurm(release: str, tmp_path: Path) -> None:
+    cluster = Cluster(tmp_path, release=release)
+    cluster.run("sbatch -H -J named -o /dev/null --wrap true", "root")
+    assert cluster.text("squeue -h --only-job-state -o '%j %u %P %t'") == "(null) root (null) PD\n"
