@@ -94,6 +94,15 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "tasks_per_node_make_no_count": Change(
         "24.11", _SUBMITTING, "`-N` with `--ntasks-per-node` sets no number of tasks; it set their product.", OTHERWISE
     ),
+    "arbitrary_without_nodes": Change(
+        "23.11",
+        _SUBMITTING,
+        "`-m arbitrary` does not go with `-N`; a node has a task, and stands in ReqNodeList, as often as it was named.",
+        REFUSED,
+    ),
+    "arbitrary_names_every_task": Change(
+        "25.11", _SUBMITTING, "`-m arbitrary` needs a node named for each task of `-n`.", REFUSED
+    ),
     "node_list_longer_than_tasks": Change(
         "24.11",
         _SUBMITTING,

@@ -121,3 +121,25 @@ def test_steps_in_tasks_of_arrays(live: slurmsim.Cluster) -> None:
         assert told.stderr == f'srun: error: Invalid numeric value "{job}_1" for --jobid.\n'
     else:
         assert told.stdout.strip().isdigit()
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_arbitrary_nodes_are_named_as_often_as_they_have_tasks(release: str, tmp_path: Path) -> None:
+    """`-m arbitrary` with a node twice: what is refused, and what ReqNodeList says."""
+    refused = "sbatch: error: Batch job submission failed: Task count specification invalid\n"
+    with slurmsim.cluster(nodes=3, cpus_per_node=8, slurm_version=release, frozen=True, folder=tmp_path / "c") as c:
+        one, _, last = dict.fromkeys(c.run("sinfo -h -N -o %N").stdout.split())
+
+        def asked(options: str) -> str:
+            done = c.run(f"sbatch --parsable -H -m arbitrary -w {last},{one},{last} {options} --wrap true")
+            job = done.stdout.strip()
+            if not job:
+                return done.stderr
+            return c.run(f"scontrol show job {job} | grep -o ' ReqNodeList=.*' | cut -d= -f2 | cut -d' ' -f1").stdout
+
+        as_named = f"{one[:-1]}[{last[-1]},{one[-1]},{last[-1]}]\n"
+        listed = f"{one[:-1]}[{one[-1]},{last[-1]}]\n" if release == "22.05" else as_named
+        beside_n = "sbatch: error: --nodes is incompatible with --distribution=arbitrary\n"
+        assert asked("-n3") == asked("") == listed
+        assert asked("-n2") == asked("-n4") == (refused if release == "26.05" else listed)
+        assert asked("-N2 -n3") == (listed if release == "22.05" else beside_n)

@@ -88,6 +88,7 @@ class Builder:
         self.release = chosen.context.release
         self.sizes = Sizes(chosen)
         self.names: list[str] = []
+        self.all_names: list[str] = []  # some more than once
         self._good = True
 
     # -- checks -----------------------------------------------------------------------------------------------------
@@ -224,7 +225,8 @@ class Builder:
         from slurmsim.hostlist import BadRange, HostlistError
 
         try:
-            self.names = list(dict.fromkeys(typed_hosts(text, self.say.error, self.release)))
+            self.all_names = typed_hosts(text, self.say.error, self.release)
+            self.names = list(dict.fromkeys(self.all_names))
         except (BadRange, TextAfterBrackets):
             self.say.error(row(_BAD_NAMES, self.release))
             raise Stop(self.error_code) from None
@@ -318,11 +320,15 @@ class Builder:
         chosen, sizes = self.chosen, self.sizes
         if not (chosen.get("distribution") or "").startswith("arbitrary"):
             return
+        if chosen.written("nodes") and since(self.release, "arbitrary_without_nodes"):
+            self.say.error("--nodes is incompatible with --distribution=arbitrary")
+            raise Stop(1)
         if chosen.get("req_nodes") is None:
             self.say.error("With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option")
             raise Stop(self.error_code)
         if not sizes.tasks_set:
-            sizes.tasks, sizes.tasks_set = len(self.names), True
+            every = since(self.release, "arbitrary_without_nodes")
+            sizes.tasks, sizes.tasks_set = len(self.all_names if every else self.names), True
 
     # -- the request ------------------------------------------------------------------------------------------------
 
@@ -369,11 +375,12 @@ class Builder:
         return job
 
     def _names_text(self) -> str:
-        """Return the node list; its order counts for ``--distribution=arbitrary`` only."""
-        if (self.chosen.get("distribution") or "").startswith("arbitrary"):
-            return ",".join(self.names)
-        from slurmsim.hostlist import compress  # loaded already, to read the names
+        """Return the node list, sorted; for -m arbitrary since 23.11 in order, a name as often as it has tasks."""
+        from slurmsim.hostlist import compress, compress_in_order  # loaded already, to read the names
 
+        arbitrary = (self.chosen.get("distribution") or "").startswith("arbitrary")
+        if arbitrary and since(self.release, "arbitrary_without_nodes"):
+            return compress_in_order(self.all_names)
         return compress(self.names)
 
     def _least_cpus(self) -> int:

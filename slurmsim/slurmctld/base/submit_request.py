@@ -81,7 +81,7 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         exclusive=shared == "exclusive",
         oversubscribe=shared == "ok",
         constraint=get("features") or "",
-        node_list=names_of(get("req_nodes")),
+        node_list=tuple(dict.fromkeys(names_of(get("req_nodes")))),
         exclude=names_of(get("exc_nodes")),
         contiguous=bool(get("contiguous")),
         exclusive_user=shared == "user",

@@ -41,6 +41,7 @@ NOT_SUPPORTED = "Requested operation not supported on this system"
 PREEMPTION_REQUIRED = "Preemption is required but is disabled on this system"
 BAD_PREFERENCE = "Invalid preferred feature specification"
 BAD_NICE = "Invalid --nice value"
+BAD_TASK_COUNT = "Task count specification invalid"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 DENIED = "Access/permission denied"
 _LAYOUT = (
@@ -87,6 +88,8 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(DENIED)
     if get("expedited_requeue") and not _expedites(cluster):
         raise SubmitError(NOT_SUPPORTED)
+    if _names_not_every_task(cluster, asked):
+        raise SubmitError(BAD_TASK_COUNT)
     if _names_too_many(cluster, asked):
         raise SubmitError(BAD_NODE_COUNT)
     _check_partitions(cluster, asked)
@@ -224,6 +227,14 @@ def _named(cluster: LiveCluster, asked: Mapping[str, Any]) -> tuple[str, ...]:
     if not asked.get("contiguous") or state.rules.list_may_be_longer or not places:
         return names
     return tuple(state.table.names[min(places) : max(places) + 1])
+
+
+def _names_not_every_task(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
+    """Return True if -m arbitrary names another number of nodes than there are tasks."""
+    if not str(asked.get("distribution") or "").startswith("arbitrary") or not asked.get("req_nodes"):
+        return False
+    every = since(cluster.release, "arbitrary_names_every_task")
+    return every and len(names_of(asked["req_nodes"])) != int(asked.get("num_tasks") or 0)
 
 
 def _names_too_many(cluster: LiveCluster, asked: Mapping[str, Any]) -> bool:
