@@ -188,6 +188,8 @@ def _limit_raw(show: Show, job: Record) -> str | None:
 
 def _req_mem(show: Show, job: Record) -> str:
     mem = job["tres_req"].get("mem")
+    if mem is None and not job["tres_req"] and not since(show.release, "no_memory_is_zero"):
+        return "16?"  # of a job of which slurmdbd knows steps alone
     if mem is None:
         return "0" if since(show.release, "no_memory_is_zero") else "16777216.00T"
     return show.size(mem, "M")

@@ -104,7 +104,7 @@ class PartitionLimits:
             return Reason.QOS_USAGE_THRESHOLD
         if request.memory.over:
             return Reason.MAX_MEM_PER_LIMIT
-        if partition.state == "UP" and not too_long:
+        if partition.state == "UP" and not too_long and not job.sub.exempt:
             request.limits_met.add(job.time_limit_s)
         return None
 
@@ -151,9 +151,14 @@ def _text(partition: Partition, request: Any, reason: str | None) -> str | None:
 
 
 def _exceeds(job: Job, request: Any) -> bool:
-    """Return True if the limit of `job` is longer than MaxTime of the partition."""
+    """Return True if the limit of `job` is longer than MaxTime of the partition, and no operator set it."""
     most = request.part_max_time_s
-    return bool(most is not None and job.limit_fixed and job.time_limit_s > most)
+    return bool(most is not None and job.limit_fixed and job.time_limit_s > most and not _by_operator(job))
+
+
+def _by_operator(job: Job) -> bool:
+    """Return True if an operator set the time limit of `job`: it may be longer than MaxTime (ADMIN_SET_LIMIT)."""
+    return "time" in job.sub.exempt.split(",")
 
 
 def _wrong_size(partition: Partition, request: Any) -> str | None:
@@ -175,4 +180,4 @@ def _wrong_size(partition: Partition, request: Any) -> str | None:
 
 def over_max_time(job: Job, request: Any) -> bool:
     most, least = request.part_max_time_s, job.time_min_s or job.time_limit_s
-    return most is not None and job.limit_fixed and least > most
+    return most is not None and job.limit_fixed and least > most and not _by_operator(job)

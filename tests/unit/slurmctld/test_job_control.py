@@ -186,3 +186,16 @@ def test_who_is_ahead_is_told_at_once(cluster: Engine, more: dict[str, Any], rea
     do(cluster, "submit", ROOT, job={**job, "priority": 100})
     do(cluster, "submit", ALICE, job={**job, "dependency": "singleton", **more})
     assert show(cluster, "7", "state_reason") == [reason]
+
+
+def test_an_operator_may_set_a_limit_beyond_that_of_the_partition(cluster: Engine) -> None:
+    """The job then waits for nodes like others, until its user sets the limit; as real slurmctld 22.05.8 told."""
+    do(cluster, "update_partition", partition={"name": "debug", "max_time": 5})
+    cluster.execute(cluster.now + 60, "ping", {}, ROOT)
+    assert show(cluster, "3", "state_reason") == ["PartitionTimeLimit"]
+    do(cluster, "update_job", job={"time_limit": 90}, job_id="3")
+    cluster.execute(cluster.now + 60, "ping", {}, ROOT)
+    assert show(cluster, "3", "state_reason", "time_limit") == ["Resources", 90]
+    do(cluster, "update_job", ALICE, job={"time_limit": 80}, job_id="3")
+    cluster.execute(cluster.now + 60, "ping", {}, ROOT)
+    assert show(cluster, "3", "state_reason") == ["PartitionTimeLimit"]
