@@ -73,7 +73,7 @@ def test_seff_prints_what_the_script_prints(cluster: Cluster, line: str, code: i
 
 def test_of_a_job_that_runs_it_says_so(cluster: Cluster) -> None:
     number = cluster.submit("alice")
-    cluster.now += 2
+    cluster.now += 6  # its row is complete
     cluster.release = "24.11"
     lines = cluster.text(f"seff {number}").splitlines()
     assert lines[3] == "State: RUNNING"
