@@ -45,6 +45,7 @@ def test_nobody_cancels_the_job_of_another() -> None:
         refused = c.run(["scancel", "1"], user=PAIR[1])
         assert "Access/permission denied" in refused.stderr and c.job(1).state != "CANCELLED"
         assert c.run(["squeue", "-h", "-u", PAIR[1], "-o", "%i"]).stdout.split() == ["2"]
+        c.step(5)  # slurmctld has told slurmdbd of the jobs
         assert c.run(["sacct", "-X", "-n", "-u", PAIR[0], "-o", "jobid"]).stdout.split() == ["1"]
         c.run(["scancel", "1"], user=PAIR[0], check=True)
 

@@ -64,7 +64,8 @@ class Run:
         out, err = io.StringIO(), io.StringIO()
         world = Io(
             self.daemon,  # type: ignore[arg-type]
-            stdin=io.StringIO(stdin), stdout=out, stderr=err, environ={"PATH": "/usr/bin:/bin", **environ}, cwd=str(folder),
+            stdin=io.StringIO(stdin), stdout=out, stderr=err, environ={"PATH": "/usr/bin:/bin", **environ},
+            cwd=str(folder),
         )  # fmt: skip
         self.rc = sbatch.run(argv, world)
         self.out, self.err = out.getvalue(), err.getvalue()
@@ -98,8 +99,8 @@ def test_the_least_request(tmp_path: Path) -> None:
     assert not [field for field in absent if field in job]
     assert done.daemon.asked[-1]["will_run"] is False
     assert job["environment"] == {
-        "HOME": "/h", "PATH": "/usr/bin:/bin", "SLURM_PRIO_PROCESS": "0", "SLURM_SUBMIT_DIR": str(tmp_path), "SLURM_JOB_NAME": "job.sh",
-        "SLURM_SUBMIT_HOST": job["alloc_node"],
+        "HOME": "/h", "PATH": "/usr/bin:/bin", "SLURM_PRIO_PROCESS": "0", "SLURM_SUBMIT_DIR": str(tmp_path),
+        "SLURM_JOB_NAME": "job.sh", "SLURM_SUBMIT_HOST": job["alloc_node"],
     }  # fmt: skip
 
 
