@@ -13,6 +13,7 @@ from slurmsim.slurmctld.engine.engine import Engine
 CONF = """ClusterName=c
 SlurmctldHost=h
 AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=localhost
 NodeName=n[1-2] CPUs=4 RealMemory=1000
 PartitionName=batch Nodes=ALL Default=YES DefaultTime=10
 """
