@@ -2,7 +2,7 @@
 
 Slurmctld tells of new jobs every five seconds since it is up. The first step of a job comes at once, and makes a row
 with no more than its job, user and start. So does an end. Since 24.11 slurmctld makes the ids of rows itself, and
-tells of a job at once. So do clusters whose configuration names no AccountingStorageHost: they have no slurmdbd.
+tells of a job at once. Without AccountingStorageHost in slurm.conf there is no slurmdbd, and rows are complete at once.
 """
 
 from __future__ import annotations
