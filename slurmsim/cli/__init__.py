@@ -36,6 +36,7 @@ COMMANDS = (
     "predictors",
     "new",
     "fidelity",
+    "conformance",
     "why",
     "calibrate",
     "whatif",
@@ -61,7 +62,7 @@ SESSIONS = ("record", "replay")  # the commands of the module ``sessions``
 MODULE_OF = {
     **dict.fromkeys(LIVE, "live"), **dict.fromkeys(COPIES, "copies"), **dict.fromkeys(SESSIONS, "sessions")
 }  # fmt: skip
-WITH_BARS = ("run", "calibrate", "whatif", "sweep", "arena", "strategy", "bench", "web")
+WITH_BARS = ("run", "calibrate", "whatif", "sweep", "arena", "strategy", "bench", "web", "conformance")
 """Commands that show their progress themselves, or end when they are told to."""
 _MOST_ERROR = 8000  # characters
 OF_RUN = ("cloudpickle", "matplotlib", "pandas", "pyarrow", "tqdm")

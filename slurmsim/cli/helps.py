@@ -8,7 +8,7 @@ GROUPS = {
     "questions": ("whatif", "when", "sweep", "arena", "strategy"),
     "a live cluster": (
         "up", "twin", "down", "status", "shell", "env", "as", "clock", "calls", "web", "mcp", "inject", "snapshot",
-        "restore", "fork", "record", "replay", "lua",
+        "restore", "fork", "record", "replay", "lua", "conformance",
     ),
     "research": ("policies", "predictors", "new", "dispatch", "parm", "bench"),
 }  # fmt: skip
@@ -28,6 +28,7 @@ HELPS = {
     "predictors": "list the installed predictors of run times",
     "new": "write the first files of a policy, a reader of job logs or a command of Slurm",
     "fidelity": "compare replays with recordings of a real slurmctld, or with a log",
+    "conformance": "scenarios of Slurm's commands, against slurmsim, a real Slurm, or any other sbatch",
     "why": "explain a job's wait: which rule, who was ahead",
     "calibrate": "a doctor for a site's own data: what is missing, how faithful a replay is, "
     "which setting would explain the rest",

@@ -42,6 +42,8 @@ def _set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
+_LATE = _set("pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete mcp slurm_conformance")
+
 LAYERS: dict[str, Layer] = {
     "vocabulary": Layer(
         tuple(
@@ -211,8 +213,8 @@ LAYERS: dict[str, Layer] = {
             "slurmsim.papers",
         ),
         ALL,
-        _set("numpy pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete mcp"),
-        late=_set("mcp pandas pyarrow matplotlib tqdm scipy dask distributed dask_jobqueue argcomplete"),
+        _LATE | {"numpy"},
+        late=_LATE,
     ),
     # Questions of an assistant about one cluster.
     "assistant": Layer(("slurmsim.assistant",), ALL, _set("mcp"), late=frozenset()),
