@@ -16,6 +16,7 @@ from slurmsim.errors import SlurmSimError, WorkloadError
 from slurmsim.replaying.options import RunKeywords, RunOptions
 
 SHOWN = {
+    "outputs",
     "help",
     "quiet",
     "json",

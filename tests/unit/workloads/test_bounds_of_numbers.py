@@ -23,8 +23,9 @@ NUMBERS = [
 @pytest.mark.parametrize("text", ["9" * 19, "9" * 400, str(MOST + 1)])
 @pytest.mark.parametrize(("model", "name"), NUMBERS)
 def test_no_parameter_is_larger(model: str, name: str, text: str) -> None:
+    few = {"jobs": "20"} if (model, "jobs") in NUMBERS else {}
     with pytest.raises(ConfigError) as refused:
-        generate(model, {"jobs": "20", name: text}, 1)
+        generate(model, {**few, name: text}, 1)
     said = str(refused.value)
     assert said.startswith(f"{name}: bad value ") and len(said) < 200 and "\n" not in said
     assert name != "jobs" or f"at most {MOST_JOBS:,}" in said
