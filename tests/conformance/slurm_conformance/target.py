@@ -135,7 +135,7 @@ class Slurmsim:
         argv = ["env", f"SLURMSIM_CLUSTER_DIR={folder}", f"SLURMSIM_USER={user}", path, "bash", "-c", command]
         if not self._stepped:
             return _run(argv)
-        said = _run(argv, slice_s=0.5, meanwhile=lambda: self.wait(1))  # a command may wait for the cluster
+        said = _run(argv, slice_s=3, meanwhile=lambda: self.wait(1))  # a command may wait for the cluster
         self.wait(1)  # a real command takes its time too
         return said
 
