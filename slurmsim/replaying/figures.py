@@ -12,10 +12,9 @@ from slurmsim.data_classes import fields
 from slurmsim.errors import ConfigError
 from slurmsim.metrics.columns import ARRIVED, NEEDED, RUN_TIME, JobColumns
 from slurmsim.metrics.summary import summarize
-from slurmsim.replaying.counting import is_counted
 from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.preparation import Prepared
-from slurmsim.replaying.replay import Progress, few_collections, simulate
+from slurmsim.replaying.replay import Progress, few_collections, simulate, simulated
 from slurmsim.sim.counted import CountedRun
 from slurmsim.sim.recorder import Recorder
 from slurmsim.trace.columns import NULL
@@ -76,18 +75,9 @@ def _jobs(prepared: Prepared, progress: Progress | None) -> tuple[JobColumns, An
 
     recorder = Recorder(keep, _drop, _drop, _drop, flush)
     simulation = simulate(prepared, recorder)
-    if is_counted(prepared):
-        counted = CountedRun(simulation)
-        try:
-            counted.run(flush)
-        except KeyboardInterrupt:
-            return _columns([]), simulation, True
+    simulation, counted, interrupted = simulated(prepared, simulation, recorder, flush)
+    if counted is not None:
         return _counted(counted), simulation, False
-    interrupted = False
-    try:
-        simulation.run()
-    except KeyboardInterrupt:
-        interrupted = True
     recorder.unfinished()
     return _columns(cells), simulation, interrupted
 

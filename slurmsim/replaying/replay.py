@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from slurmsim.trace.reader import Trace
-    from slurmsim.trace.writer import TraceWriter
 
 _ran = False  # whether this process made a run before
 GC_THRESHOLD = 200_000  # allocations between collections of young objects: a run makes few cycles
@@ -95,7 +94,7 @@ def execute(
     """
     from slurmsim.metrics.unstarted import COLUMNS, unstarted
     from slurmsim.trace.reader import read_trace
-    from slurmsim.trace.writer import TraceWriter
+    from slurmsim.trace.writer import ROW_GROUP, TraceWriter
 
     began = time.perf_counter()
     every = prepared.options.shares
@@ -122,7 +121,9 @@ def execute(
         saver = _saving(prepared.options, simulation)
         if every is not None and writer.shares is not None:
             SharesRecorder(simulation.controller, every, writer.shares.append)
-        simulation, interrupted = _run(prepared, simulation, recorder, writer, flush)
+        simulation, counted, interrupted = simulated(prepared, simulation, recorder, flush)
+        for name, arrays in counted.tables(ROW_GROUP) if counted is not None else ():
+            getattr(writer, name).add_columns(arrays)
         recorder.unfinished()
         dropped = sum(prepared.workload.quality.dropped.values())  # of what was left out before it began
         for sub, text in simulation.refused:
@@ -192,27 +193,26 @@ def _figures(prepared: Prepared, trace: Trace) -> dict[str, Any]:
     return found
 
 
-def _run(
-    prepared: Prepared, simulation: Simulation, recorder: Recorder, writer: TraceWriter, flush: Callable[[], None]
-) -> tuple[Simulation, bool]:  # fmt: skip
-    """Run to the end or to Ctrl-C; return the simulation that the trace is of, and True if it was cut short."""
-    from slurmsim.trace.writer import ROW_GROUP
+def simulated(
+    prepared: Prepared, simulation: Simulation, recorder: Recorder, flush: Callable[[], None]
+) -> tuple[Simulation, CountedRun | None, bool]:
+    """Run to the end or to Ctrl-C; return the simulation that was made, its rows if it is on rows, True if cut short.
 
+    A run on rows that was cut short is made again up to there in the usual way, which tells `recorder`.
+    """
     counted = CountedRun(simulation) if is_counted(prepared) else None
     try:
         if counted is None:
             simulation.run()
-            return simulation, False
+            return simulation, None, False
         counted.run(flush)
     except KeyboardInterrupt:
-        if counted is not None:  # it has no rows yet: the usual way up to there
+        if counted is not None:  # it has no rows yet
             simulation = simulate(replace(prepared, until=int(simulation.env.now)), recorder)
             simulation.run()
-        return simulation, True
-    for name, arrays in counted.tables(ROW_GROUP):
-        getattr(writer, name).add_columns(arrays)
+        return simulation, None, True
     recorder.n_finished = simulation.n_done
-    return simulation, False
+    return simulation, counted, False
 
 
 def simulate(prepared: Prepared, recorder: Recorder) -> Simulation:

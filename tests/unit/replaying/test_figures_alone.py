@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 
 from slurmsim.cli import main
+from slurmsim.replaying.figures import figures
+from slurmsim.replaying.options import RunOptions
+from slurmsim.replaying.preparation import prepare
 
 PER_RUN = {"wall_s", "jobs_per_s"}
 OF_JOBS = {
@@ -48,6 +51,18 @@ def test_jobs_that_never_start_are_counted(capsys: pytest.CaptureFixture[str], t
     alone = summary_of(capsys, *words, "--outputs", "none")
     assert alone["unfinished"] == whole["unfinished"] > 0
     assert alone["mean_wait_s"] == whole["mean_wait_s"]
+
+
+def test_what_happened_until_ctrl_c_is_counted() -> None:
+    """Of a run on rows, too, which has no rows yet when it is cut short."""
+
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
+    given = RunOptions.of("generate:lublin:jobs=400", "", nodes=128, policy="easy")
+    summary, interrupted = figures(prepare(given), interrupt)
+    assert interrupted and summary["stopped"]
+    assert 0 < summary["completed"] < 400
 
 
 @pytest.mark.parametrize(
