@@ -14,6 +14,7 @@ from slurm_conformance.report import Verdict, differences, judge, table
 from slurm_conformance.runner import Run, run
 from slurm_conformance.scenario import HERE, FormatError, Step, read, read_all
 from slurm_conformance.target import Said, Slurmsim
+from slurm_conformance.target import _run as target_run
 from slurm_conformance.target import read as read_target
 
 RELEASES = ("22.05", "24.11", "26.05")
@@ -166,6 +167,32 @@ def test_a_parrot_does_not_pass() -> None:
     assert [one.outcome for one in verdicts] == ["differs"] * 5
     assert any("this one: exit 0" in line for line in differences(verdicts))
     assert list(table(verdicts, "x"))[-1].split() == ["all", "0", "5", "5"]
+
+
+class Gone(Parrot):
+    """A target whose cluster ends after its first scenario."""
+
+    def ask(self, user: str, command: str) -> Said:
+        return super().ask(user, command) if "sinfo" in command else Said(1, "", "no cluster\n")
+
+
+def test_a_cluster_that_is_gone_is_told() -> None:
+    wanted = [one for one in read_all() if one.area == "dependencies"][:2]
+    with pytest.raises(FormatError, match="do not go: no cluster"):
+        list(run(Gone(), wanted, lambda _line: None))
+
+
+def test_a_run_that_compares_nothing_does_not_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "t.toml"
+    target.write_text("name='none'\nrelease='24.11'\nclusters=['other']\n")
+    assert main(["--target", str(target)]) == 2
+    assert "nothing could be compared" in capsys.readouterr().err
+
+
+def test_a_pipeline_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slurm_conformance.target.LIMIT_S", 0)
+    said = target_run(["bash", "-c", "sleep 600 | cat"], slice_s=0.1)
+    assert (said.status, said.output) == (124, "")
 
 
 def test_what_real_slurm_did_not_repeat_is_no_difference() -> None:

@@ -81,6 +81,8 @@ def _judge(target: Target, scenarios: list[Scenario], options: argparse.Namespac
         verdicts.append(judge(one, answers[one.scenario.area], target.release))
         if not options.quiet and not options.json:
             print("\n".join(differences(verdicts[-1:])), end="\n" * (verdicts[-1].outcome == "differs"), flush=True)
+    if all(one.outcome == "no answers" for one in verdicts):
+        raise FormatError(f"{target.name}: nothing could be compared: no cluster or no answers for these scenarios")
     if options.json:
         print(json.dumps([asdict(one) for one in verdicts], indent=1))
     else:

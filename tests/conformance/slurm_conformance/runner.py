@@ -10,6 +10,7 @@ from slurm_conformance.judging import normal, placed, submitted
 from slurm_conformance.scenario import HERE, FormatError, Scenario, Step
 from slurm_conformance.target import Said, Target
 
+_GONE = r"^left *$"
 PATIENCE_S = 90  # seconds of the cluster that `until` waits
 
 
@@ -32,6 +33,7 @@ def run(target: Target, scenarios: list[Scenario], told: Callable[[str], None]) 
             _prepare(target, cluster)
             for _, row in itertools.groupby(those, key=lambda one: (one.area, one.row)):
                 yield from _row(target, list(row))
+            _empty(target)  # and so it is still there
         finally:
             target.stop()
 
@@ -87,6 +89,12 @@ def _said(target: Target, step: Step, jobs: list[str]) -> Said:
 
 
 def _empty(target: Target) -> None:
-    """Cancel what is left until it is gone: a job that is being requeued has to be cancelled again."""
+    """Cancel what is left until it is gone: a job that is being requeued has to be cancelled again.
+
+    Raises FormatError if it does not go, as where the cluster itself is gone: its answers would be none.
+    """
     cancel = 'left=$(squeue -h -o %A | sort -u); test -z "$left" || scancel $left; echo left $left'
-    _said(target, Step("root", cancel, until=r"^left *$"), [])
+    said = _said(target, Step("root", cancel, until=_GONE), [])
+    if not re.search(_GONE, said.output, re.MULTILINE):
+        last = (said.errors or said.output).strip().splitlines()[-1:] or ["no word"]
+        raise FormatError(f"{target.name}: jobs that were cancelled do not go: {last[0]}")

@@ -13,6 +13,7 @@ A target's file is TOML. `{cluster}` is the folder with slurm.conf, `{run}` an e
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,8 @@ class Target(Protocol):
 def _run(argv: list[str], *, slice_s: float = LIMIT_S, meanwhile: Callable[[], None] = lambda: None) -> Said:
     """Run a command; `meanwhile` is called after each `slice_s` real seconds that it takes."""
     try:
-        running = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        running = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   start_new_session=True)  # fmt: skip
     except OSError as error:
         raise FormatError(f"{argv[0]}: {error.strerror}") from None
     end = time.monotonic() + LIMIT_S
@@ -75,7 +77,7 @@ def _run(argv: list[str], *, slice_s: float = LIMIT_S, meanwhile: Callable[[], N
             except subprocess.TimeoutExpired:
                 meanwhile()
                 if time.monotonic() > end:
-                    running.kill()
+                    os.killpg(running.pid, signal.SIGKILL)  # others of a pipeline would keep its output open
                     running.communicate()
                     return Said(124, "", f"no answer within {LIMIT_S} s\n")
     return Said(running.returncode, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
