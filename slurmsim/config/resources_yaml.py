@@ -12,10 +12,9 @@ from typing import Any, Final, NamedTuple
 from slurmsim.config.findings import Place, Report
 from slurmsim.config.nodes import NodeTable, expand_names
 from slurmsim.config.option import earlier
-from slurmsim.extras import how_to_install
+from slurmsim.config.yaml_conf import YamlConf
 from slurmsim.hostlist import compress, compress_in_order, natural_key
 from slurmsim.model.hierarchy import PER_NODE, HierarchySpec, LayerSpec
-from slurmsim.yaml_text import Unreadable, read_yaml
 
 FILE = "resources.yaml"
 FIRST: Final = "25.05"
@@ -43,29 +42,14 @@ def read_resources(
 
     `plain` are the names of the licenses of slurm.conf, which no resource may have.
     """
-    reader = _Reader(table, report, Place(shown))
-    try:
-        found = read_yaml(text.encode())
-    except Unreadable as error:
-        reader.wrong("", " ".join(str(error).split()))
-        return ()
-    except ModuleNotFoundError:
-        reader.wrong("", f"it takes PyYAML to read this file: {how_to_install('rest')}")
-        return ()
-    return reader.resources(found, plain)
+    return _Reader(table, report, Place(shown)).resources(text, plain)
 
 
-class _Reader:
-    """What the parts of the file share; each problem becomes an error that names the key."""
+class _Reader(YamlConf):
+    """The resources of one file."""
 
-    def __init__(self, table: NodeTable, report: Report, place: Place) -> None:
-        self.table, self.report, self.place = table, report, place
-
-    def wrong(self, key: str, message: str, expected: str = "") -> None:
-        self.report.error(self.place, key, "", message, expected)
-
-    def resources(self, found: Any, plain: Sequence[str]) -> tuple[HierarchySpec, ...]:
-        rows = self.rows(found, "resources")
+    def resources(self, text: str, plain: Sequence[str]) -> tuple[HierarchySpec, ...]:
+        rows = self.parsed(text, "resources")
         names = [self.text(row, "resource") for row in rows]
         for k, name in enumerate(names):
             if not name or not set(name).isdisjoint(",;|:=() \t\n"):
@@ -160,18 +144,6 @@ class _Reader:
                        f"MODE_3 wants at most {MOST_DEPTH} layers above every node, equally many")  # fmt: skip
 
     # -- values ------------------------------------------------------------------------------------------------------
-
-    def rows(self, found: Any, what: str) -> list[Mapping[str, Any]]:
-        rows = [] if found is None else [found] if isinstance(found, dict) else found
-        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-            self.wrong(what, "is no list of mappings")
-            return []
-        return rows
-
-    def known(self, row: Mapping[str, Any], what: str, keys: Sequence[str]) -> None:
-        for key in row:
-            if key not in keys:
-                self.report.warning(self.place, key, "", f"unknown in {what}, ignored, as Slurm does")
 
     def text(self, row: Mapping[str, Any], key: str) -> str:
         found = row.get(key)

@@ -16,7 +16,7 @@ from slurmsim.config.nodes import NodeTable, expand_names
 from slurmsim.config.option import earlier
 from slurmsim.config.ring_conf import add_ring
 from slurmsim.config.topology_conf import check_tree, listed
-from slurmsim.extras import how_to_install
+from slurmsim.config.yaml_conf import YamlConf
 from slurmsim.hostlist import natural_key
 from slurmsim.model.block import BlockSpec
 from slurmsim.model.partition import PartitionSpec
@@ -31,7 +31,6 @@ from slurmsim.model.topology import (
     TopologySpec,
     TorusSpec,
 )
-from slurmsim.yaml_text import Unreadable, read_yaml
 
 FILE = "topology.yaml"
 MOST_SIDE = 65_535
@@ -43,15 +42,7 @@ _NEWER = ("ring", "torus3d")
 def read_topologies(text: str, table: NodeTable, report: Report, shown: str) -> tuple[TopologySpec, ...]:
     """Return the topologies, the cluster's default first; what contradicts itself becomes an error in `report`."""
     reader = _Reader(table, report, Place(shown))
-    try:
-        found = read_yaml(text.encode())
-    except Unreadable as error:
-        reader.wrong("", " ".join(str(error).split()))
-        return ()
-    except ModuleNotFoundError:
-        reader.wrong("", f"it takes PyYAML to read this file: {how_to_install('rest')}")
-        return ()
-    rows = reader.rows(found, "topologies")
+    rows = reader.parsed(text, "topologies")
     if not rows and not report.errors:
         reader.wrong("", "it has no topology", "a list of topologies")
     specs = {spec.name: (bool(row.get("cluster_default")), spec) for row in rows if (spec := reader.topology(row))}
@@ -68,33 +59,15 @@ def check_partitions(partitions: Sequence[PartitionSpec], known: Sequence[str], 
                          ", ".join(known) or DEFAULT)  # fmt: skip
 
 
-class _Reader:
-    """What the parts of one file share; each problem becomes an error that names the key."""
-
-    def __init__(self, table: NodeTable, report: Report, place: Place) -> None:
-        self.table, self.report, self.place = table, report, place
-
-    def wrong(self, key: str, message: str, expected: str = "") -> None:
-        self.report.error(self.place, key, "", message, expected)
-
-    def rows(self, found: Any, what: str) -> list[Mapping[str, Any]]:
-        """Return a list of mappings; one mapping is a list of one, and nothing a list of none."""
-        rows = [found] if isinstance(found, dict) else found if isinstance(found, list) else None
-        if found is None:
-            return []
-        if rows is None or not all(isinstance(row, dict) for row in rows):
-            self.wrong(what, "is no list of mappings")
-            return []
-        return rows
+class _Reader(YamlConf):
+    """The topologies of one file."""
 
     def mapping(self, found: Any, what: str, known: Sequence[str]) -> Mapping[str, Any]:
         """Return a mapping, empty with an error where it is none; keys that are not `known` are told."""
         if not isinstance(found, dict):
             self.wrong(what, "is no mapping")
             return {}
-        for key in found:
-            if key not in known:
-                self.report.warning(self.place, key, "", f"unknown in {what}, ignored, as Slurm does")
+        self.known(found, what, known)
         return found
 
     def text(self, row: Mapping[str, Any], key: str) -> str:

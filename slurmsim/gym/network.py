@@ -1,8 +1,7 @@
 """A learned order of the queue: a small network scores each job that fits, and the best one starts.
 
 The same network looks at every job, so its answer does not depend on how many wait (the kernel network of D. Zhang and
-others, "RLScheduler", SC 2020). It is kept as TOML, which is numbers: to read a stranger's
-file runs no code.
+others, "RLScheduler", SC 2020). Its file is TOML and holds numbers only, so reading a stranger's runs no code.
 """
 
 from __future__ import annotations
