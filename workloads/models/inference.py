@@ -20,9 +20,10 @@ import numpy.typing as npt
 
 from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
-from slurmsim.workload import IntColumn, QualityReport, TextColumn, Workload, WorkloadHeader
+from slurmsim.workload import IntColumn, QualityReport, Workload, WorkloadHeader
 from slurmsim_workloads.models.draws import Floats, weighted
 from slurmsim_workloads.models.gpu_nodes import DAY_S, EPOCH, HOUR_S, gpus_of, is_weekend
+from slurmsim_workloads.models.names import numbered
 from slurmsim_workloads.parameters import MOST_JOBS, check, param
 
 Replicas = npt.NDArray[np.int64]  # (n_services, n_periods): how many each service has in each period
@@ -113,7 +114,7 @@ def generate(params: InferenceParams, seed: int) -> Workload:
     order = np.lexsort((service, submit))
     service, submit, life = service[order], submit[order], life[order]
     n, longest = len(submit), math.floor(params.longest * HOUR_S)
-    codes = (service + 1).astype(np.int32)
+    names = numbered(service, "service", params.services)
     return Workload(
         ints={
             "job_id": np.arange(1, n + 1, dtype=np.int64),
@@ -125,13 +126,10 @@ def generate(params: InferenceParams, seed: int) -> Workload:
             "cpus_per_task": gpus[service] * (params.cpus_per_node // params.gpus_per_node),
         },
         texts={
-            "name": TextColumn(codes, ["", *(f"service{i + 1}" for i in range(params.services))]),
+            "name": names,
             "gres": gpus_of(gpus[service]),
-            "user": TextColumn(codes, ["", *(f"service{i + 1}" for i in range(params.services))]),
-            "account": TextColumn(
-                (service % params.accounts + 1).astype(np.int32),
-                ["", *(f"acct{i + 1}" for i in range(params.accounts))],
-            ),
+            "user": names,
+            "account": numbered(service % params.accounts, "acct", params.accounts),
         },
         header=WorkloadHeader(
             source=f"inference model, seed {seed}", format="inference", epoch=EPOCH, max_nodes=params.nodes,

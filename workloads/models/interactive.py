@@ -23,6 +23,7 @@ from slurmsim.workload import IntColumn, QualityReport, TextColumn, Workload, Wo
 from slurmsim_workloads.models.draws import Floats, round_up, zipf
 from slurmsim_workloads.models.gpu_nodes import DAY_S, EPOCH, HOUR_S, gpus_of
 from slurmsim_workloads.models.lublin import INTERACTIVE, run_times, sizes
+from slurmsim_workloads.models.names import numbered
 from slurmsim_workloads.parameters import MOST_JOBS, check, check_population, param
 
 BREAK_S = 20 * 60  # a longer one ends a session
@@ -113,11 +114,8 @@ def generate(params: InteractiveParams, seed: int) -> Workload:
         texts={
             "name": TextColumn(np.where(with_gpu[kept], 2, 1).astype(np.int32), ["", "interactive", "notebook"]),
             "gres": gpus_of(with_gpu[kept].astype(np.int64)),
-            "user": TextColumn((user[kept] + 1).astype(np.int32), ["", *(f"user{i + 1}" for i in range(params.users))]),
-            "account": TextColumn(
-                (user[kept] % params.accounts + 1).astype(np.int32),
-                ["", *(f"acct{i + 1}" for i in range(params.accounts))],
-            ),
+            "user": numbered(user[kept], "user", params.users),
+            "account": numbered(user[kept] % params.accounts, "acct", params.accounts),
         },
         header=WorkloadHeader(
             source=f"interactive model, seed {seed}", format="interactive", epoch=EPOCH, max_nodes=params.nodes,

@@ -16,8 +16,9 @@ import numpy as np
 
 from slurmsim.data_classes import dataclass
 from slurmsim.errors import ConfigError
-from slurmsim.workload import IntColumn, QualityReport, TextColumn, Workload, WorkloadHeader
+from slurmsim.workload import IntColumn, QualityReport, Workload, WorkloadHeader
 from slurmsim_workloads.models.draws import Floats, round_up, weighted
+from slurmsim_workloads.models.names import numbered
 from slurmsim_workloads.parameters import check, param
 
 DAY_S, HOUR_S = 86_400, 3_600
@@ -112,8 +113,8 @@ def generate(params: LomonosovParams, seed: int) -> Workload:
             "exit_code": fails.astype(np.int64),
         },
         texts={
-            "user": TextColumn((user + 1).astype(np.int32), ["", *(f"user{i + 1}" for i in range(params.users))]),
-            "account": TextColumn(codes + 1, ["", *(f"acct{i + 1}" for i in range(params.accounts))]),
+            "user": numbered(user, "user", params.users),
+            "account": numbered(codes, "acct", params.accounts),
         },
         header=WorkloadHeader(
             source=f"synthetic Lomonosov regular4, seed {seed}", format="lomonosov-regular4", epoch=EPOCH,
