@@ -195,13 +195,15 @@ def _of_partition(one: Shown) -> str:
     for key, value in one.fields.items():
         if key == "PartitionName" or key in _NO_KEYS or value in _NOTHING or _UNSET.get(key) == value:
             continue
-        words.append(f"{'QOS' if key == 'QoS' else key}={value}")
+        every = key == "Nodes" and one.get("NodeSets") == "ALL"
+        words.append(f"{'QOS' if key == 'QoS' else key}={'ALL' if every else value}")
+    words += one.get("JobDefaults").split(",")
     own = one.get("Exclusive")
     if own == "NODE":
         words = [word for word in words if not word.startswith("OverSubscribe=")] + ["OverSubscribe=EXCLUSIVE"]
     elif own == "USER":
         words.append("ExclusiveUser=YES")
-    return " ".join(words)
+    return " ".join(filter(None, words))
 
 
 def _licenses(text: str) -> list[str]:

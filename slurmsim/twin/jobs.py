@@ -81,6 +81,8 @@ class SeenJob:
     cpus_per_task: int | None = None
     tasks_per_node: int = 0
     cpus_per_node: int = 0
+    threads_per_core: int = 0
+    kills_invalid: bool | None = None  # --kill-on-invalid-dep, where it was given
     mem_per_node_mib: int | None = None
     mem_per_cpu_mib: int | None = None
     tmp_disk_mib: int = 0
@@ -155,6 +157,8 @@ class _Reader:
             max_nodes=high, cpus=self._range("NumCPUs")[0], n_tasks=self._number("NumTasks", None),
             cpus_per_task=self._number("CPUs/Task", None),
             tasks_per_node=leading_number(get("NtasksPerN:B:S:C", "0")),
+            threads_per_core=leading_number(get("ReqB:S:C:T", "*").rpartition(":")[2]),
+            kills_invalid=_KILLS.get(get("KillOnInvalidDependent") or get("KillOInInvalidDependent")),
             cpus_per_node=self._number("MinCPUsNode", 0) or 0, mem_per_node_mib=self._memory("MinMemoryNode"),
             mem_per_cpu_mib=self._memory("MinMemoryCPU"), tmp_disk_mib=self._memory("MinTmpDiskNode") or 0,
             asked_tres=self._asked_tres(), given_tres=self._tres("AllocTRES", "TRES"),
@@ -309,6 +313,7 @@ def _with_blanks(reason: str) -> str:
     return text.replace("_", " ") + colon + names
 
 
+_KILLS = {"Yes": True, "No": False}
 _GRES = (
     ("tres_per_node", "TresPerNode"), ("tres_per_job", "TresPerJob"), ("tres_per_task", "TresPerTask"),
     ("tres_per_socket", "TresPerSocket"), ("cpus_per_tres", "CpusPerTres"), ("mem_per_tres", "MemPerTres"),

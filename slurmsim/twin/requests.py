@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-from slurmsim.numerals import is_number
 from slurmsim.slurmctld.base.submit_request import INFINITE
 from slurmsim.states import JobState
 from slurmsim.twin.jobs import NO_LIMIT, SeenJob
 
 _SHOWN = ("command", "work_dir", "comment", "admin_comment", "submit_line", "extra", "wckey", "std_in")
+_ASKED_PER_GPU = re.compile(r"gres[:/]gpu:(\d{1,9})", re.ASCII)  # without "gres" it is the partition's default
+_NO_TASK = "4294967294"  # what 22.05 writes for %a of tasks that are not split off
 
 
 def request_of(job: SeenJob, run_s: int, exit_code: int = 0) -> dict[str, Any]:
@@ -27,16 +29,32 @@ def request_of(job: SeenJob, run_s: int, exit_code: int = 0) -> dict[str, Any]:
     asked |= _sizes(job) | _memory(job) | _gres(job)
     asked |= {name: job.texts[name] for name in _SHOWN if name in job.texts}
     asked["shared"] = job.shared or None
-    for name in ("std_out", "std_err"):
-        if job.texts.get(name) and job.texts[name] != _usual_output(job):
-            asked[name] = job.texts[name]
+    asked["kill_on_invalid_dep"] = job.kills_invalid
+    asked |= _outputs(job)
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def _usual_output(job: SeenJob) -> str:
-    """Return where a job's output goes by itself, which is told like a file that was asked for."""
-    name = job.id if job.array_id is None else f"{job.array_id}_{job.tasks if is_number(job.tasks) else '%a'}"
-    return f"{job.texts.get('work_dir', '/').rstrip('/')}/slurm-{name}.out"
+def _outputs(job: SeenJob) -> dict[str, str]:
+    """Return the files of output that were asked for; those that are so by themselves are told like them."""
+    home = f"{job.texts.get('work_dir', '/').rstrip('/')}/"
+    usual = f"{home}slurm-{job.id if job.array_id is None else '%A_%a'}.out"
+    out, errors = (_pattern(job, job.texts.get(name, ""), home) for name in ("std_out", "std_err"))
+    found = {"std_out": out} if out not in ("", usual) else {}
+    return found | ({"std_err": errors} if errors not in ("", usual, out) else {})
+
+
+def _pattern(job: SeenJob, told: str, home: str) -> str:
+    """Return the name of a file as it may have been asked for: all tasks of an array have it, each with its numbers.
+
+    >>> from types import SimpleNamespace
+    >>> _pattern(SimpleNamespace(array_id=10, tasks="3"), "/home/a/10_3.out", "/home/a/")
+    '/home/a/%A_%a.out'
+    """
+    if job.array_id is None:
+        return told
+    numbers = {str(job.array_id): "%A", job.tasks: "%a", _NO_TASK: "%a"}
+    kept = home if told.startswith(home) else ""
+    return kept + re.sub(r"\d+", lambda found: numbers.get(found[0], found[0]), told.removeprefix(kept))
 
 
 def _limit(job: SeenJob) -> int | None:
@@ -51,10 +69,12 @@ def _sizes(job: SeenJob) -> dict[str, Any]:
     of_tasks = job.max_nodes is not None and job.max_nodes == job.n_tasks != 1 and not job.tasks_per_node
     if (job.max_nodes is not None and not (of_tasks and job.min_nodes == 1)) or nodes > 1:
         found |= {"min_nodes": nodes, "max_nodes": max(nodes, job.max_nodes or nodes)}
-    if job.n_tasks:
-        found["num_tasks"] = job.n_tasks
-    if job.cpus_per_task is not None and job.cpus_per_task > 1:
+    if job.n_tasks and (job.n_tasks > 1 or nodes > 1 or job.tasks_per_node or job.max_nodes is not None):
+        found["num_tasks"] = job.n_tasks  # one is what a job has that asked for none
+    if job.cpus_per_task is not None and (job.cpus_per_task > 1 or "cpu=" in job.gres.get("tres_per_task", "")):
         found |= {"cpus_per_task": job.cpus_per_task}
+    if job.threads_per_core:
+        found["threads_per_core"] = job.threads_per_core
     if job.tasks_per_node:
         found["ntasks_per_node"] = job.tasks_per_node
     if job.cpus_per_node > 1:
@@ -100,10 +120,8 @@ def _gres(job: SeenJob) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: text for name, text in job.gres.items() if name.startswith("tres_per_") and "gres" in text
     }
-    count = job.gres.get("cpus_per_tres", "").rpartition("gpu:")[2]
-    if is_number(count):
-        found["cpus_per_gpu"] = int(count)
-    memory = job.gres.get("mem_per_tres", "").rpartition("gpu:")[2]
-    if is_number(memory):
-        found["mem_per_gpu"] = int(memory)
+    for ours, theirs in (("cpus_per_gpu", "cpus_per_tres"), ("mem_per_gpu", "mem_per_tres")):
+        asked = _ASKED_PER_GPU.fullmatch(job.gres.get(theirs, ""))
+        if asked:
+            found[ours] = int(asked[1])
     return found

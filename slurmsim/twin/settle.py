@@ -41,12 +41,12 @@ def _lives(twin: Twin) -> Iterator[tuple[SeenJob, LiveJob]]:
 
 def settle_records(twin: Twin) -> None:
     """Let jobs show what the dump shows of them: reasons, restarts, times."""
-    state = twin.engine.controller.state
+    state, left = twin.engine.controller.state, twin.engine.controller.eligibility.left
     for job, live in _lives(twin):
         core = live.core
         live.entered_after = (-1, -1)  # of passes that were the real cluster's
         core.submit_time = min(job.submit, twin.now)
-        if job.accrue is not None:
+        if job.accrue is not None or job.state != JobState.PENDING:
             core.accrue_time = job.accrue
         if core.eligible_time is not None and (job.eligible is not None or not core.queued):
             core.eligible_time = job.eligible
@@ -54,6 +54,12 @@ def settle_records(twin: Twin) -> None:
             twin.engine.storage.first(live).db_index = number
         if job.state == JobState.PENDING and job.reason and job.reason != "None":
             state.set_reason(core, job.reason)
+        if not job.batch:
+            live.asked = {name: value for name, value in live.asked.items() if name != "script"}
+        if job.is_over:
+            core.reason = job.reason or core.reason
+            if job.dependency:
+                left[core.id] = job.dependency
 
 
 def settle_arrays(twin: Twin) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tarfile
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from slurmsim.states import JobState
 from slurmsim.twin.build import build
 from slurmsim.twin.collect import QUESTIONS, script
 from slurmsim.twin.dump import read_dump
+from slurmsim.twin.folder import write
 from slurmsim.twin.twin import Twin
 
 
@@ -252,3 +254,50 @@ def test_tasks_share_the_record_of_their_array_where_they_do_in_the_dump(tmp_pat
     assert sorted(core.rank - UNSPLIT for core in tasks) == [1, 2, 3, 4]
     twin.engine.network.advance(twin.now + 7200)
     assert sorted(core.sub.array_task_id for core in tasks if core.start_time is not None)[:2] == [1, 2]
+
+
+ASKED = {
+    "threads": {"ReqB:S:C:T": "0:0:*:1"},
+    "kills": {"KillOnInvalidDependent": "Yes", "Dependency": "afterok:1(unfulfilled)", "Reason": "Dependency"},
+    "cpus of a task": {"NumTasks": "1", "NumCPUs": "1", "CPUs/Task": "1", "TresPerTask": "cpu=1"},
+    "cancelled": {
+        "JobState": "CANCELLED", "Reason": "Dependency", "Dependency": "afterok:1(unfulfilled)",
+        "EndTime": "2026-01-05T08:06:00", "StartTime": "2026-01-05T08:06:00",
+    },
+    "interactive": {"BatchFlag": "0"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fields", ASKED.values(), ids=ASKED)
+def test_what_a_job_asked_for_is_shown_again(fields: dict[str, str], tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    write(twin_of(tmp_path, job=small.RUNNING + small.job(2, **fields)), folder)
+    with Cluster(Settings(), folder) as cluster:
+        text = cluster.run("scontrol show job 2").stdout
+    misspelt = "KillOInInvalidDependent"  # so do releases before 26.05 write it
+    text = text.replace(misspelt, "KillOnInvalidDependent")
+    missing = [f"{key}={value}" for key, value in fields.items() if f"{key}={value}" not in text]
+    assert not missing, text
+
+
+def test_each_task_of_an_array_writes_its_own_file(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    tasks = [
+        small.job(number, ArrayJobId="ArrayJobId=2", ArrayTaskId=str(task), StdOut=f"/home/ann/run_2_{task}.out",
+                  StdErr=f"/home/ann/run_2_{task}.out")
+        for number, task in ((2, 7), (3, 5))
+    ]  # fmt: skip
+    write(twin_of(tmp_path, job="".join(tasks)), folder)
+    with Cluster(Settings(), folder) as cluster:
+        shown = cluster.run("scontrol show job 2").stdout
+    assert sorted(set(re.findall(r"Std(?:Out|Err)=(\S+)", shown))) == [
+        "/home/ann/run_2_5.out", "/home/ann/run_2_7.out"
+    ]  # fmt: skip
+
+
+def test_defaults_of_a_partition_are_taken_over(tmp_path: Path) -> None:
+    lines = small.PARTITIONS.replace("   State=UP", "   JobDefaults=DefCpuPerGPU=2,DefMemPerGPU=100\n   State=UP")
+    spec = twin_of(tmp_path, partition=lines).engine.spec.partitions[0]
+    assert (spec.def_cpu_per_gpu, spec.def_mem_per_gpu_mib) == (2, 100)
