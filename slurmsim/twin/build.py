@@ -22,7 +22,7 @@ from slurmsim.twin.dump import Dump
 from slurmsim.twin.findings import Findings, Weight
 from slurmsim.twin.jobs import SeenJob, jobs_of, read_jobs
 from slurmsim.twin.moments import LATEST, Moments
-from slurmsim.twin.nodes import settle_nodes
+from slurmsim.twin.nodes import awake, settle_nodes
 from slurmsim.twin.reservations import reservations
 from slurmsim.twin.run_times import RunTimes
 from slurmsim.twin.settle import settle_arrays, settle_cycles, settle_plans, settle_priorities, settle_records
@@ -161,8 +161,9 @@ def _fill(twin: Twin, dump: Dump, nodes: list[Any], moments: Moments, run_times:
     engine.network.tell(engine.now, [SetPartitionState(name, "UP") for name in closed])
     for spec in reservations(dump, engine.spec, moments, findings):
         engine.network.tell(engine.now, [CreateReservation(spec, restored=True)])
-    timeline = Timeline(engine, now, run_times, findings)
+    timeline, sleep_again = Timeline(engine, now, run_times, findings), awake(engine)
     timeline.run(twin.jobs)
+    sleep_again()
     twin.lives = timeline.lives
     engine.network.tell(now, [SetPartitionState(name, state) for name, state in closed.items()])
     settle_nodes(engine, nodes, moments, dump.path("node.txt"), findings)

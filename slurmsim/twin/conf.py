@@ -11,6 +11,7 @@ from slurmsim.config.load import examine
 from slurmsim.config.options import find_scalar
 from slurmsim.errors import WorkloadError
 from slurmsim.hostlist import compress
+from slurmsim.numerals import is_number
 from slurmsim.tres import parse_gres
 from slurmsim.twin.dump import Dump
 from slurmsim.twin.findings import Findings, Weight
@@ -32,7 +33,8 @@ _NO_KEYS = frozenset({"TotalCPUs", "TotalNodes", "TRES", "SelectTypeParameters",
 _UNSET = {"MaxNodes": "UNLIMITED", "MaxCPUsPerNode": "UNLIMITED", "MaxCPUsPerSocket": "UNLIMITED",
           "DefMemPerNode": "UNLIMITED",
           "MaxMemPerNode": "UNLIMITED", "OverTimeLimit": "NONE", "AllowGroups": "ALL", "AllowAccounts": "ALL",
-          "AllowQos": "ALL", "AllocNodes": "ALL", "DefaultTime": "NONE", "MinNodes": "0"}  # fmt: skip
+          "AllowQos": "ALL", "AllocNodes": "ALL", "DefaultTime": "NONE", "MinNodes": "0",
+          "ResumeTimeout": "GLOBAL", "SuspendTimeout": "GLOBAL", "SuspendTime": "GLOBAL"}  # fmt: skip
 _NODE = (
     ("CPUTot", "CPUs"), ("Boards", "Boards"), ("Sockets", "Sockets"), ("CoresPerSocket", "CoresPerSocket"),
     ("ThreadsPerCore", "ThreadsPerCore"), ("RealMemory", "RealMemory"), ("TmpDisk", "TmpDisk"), ("Weight", "Weight"),
@@ -45,7 +47,8 @@ _CLOUD = ("CLOUD", "FUTURE", "DYNAMIC_NORM", "DYNAMIC_FUTURE")
 def configuration(dump: Dump, nodes: list[Shown], release: str, findings: Findings) -> dict[str, str]:
     """Return the files of the twin's configuration by name. Raises WorkloadError and ConfigError."""
     given = dump.text(CONF)
-    texts = {TOPOLOGY: _topology(dump.text("topology.txt"))} if "SwitchName=" in dump.text("topology.txt") else {}
+    topology = _topology(dump.text("topology.txt"))
+    texts = {TOPOLOGY: topology} if topology else {}
     gres = dump.text(GRES) or ("" if given else _gres_lines(nodes))
     if gres:
         texts[GRES] = gres
@@ -56,7 +59,8 @@ def configuration(dump: Dump, nodes: list[Shown], release: str, findings: Findin
     licenses = [] if dump.text("config.txt") else _licenses(dump.text("license.txt"))
     lines = [
         *licenses,
-        *_scalars(dump.text("config.txt")),
+        *_plugin(topology),
+        *(line for line in _scalars(dump.text("config.txt")) if not (topology and line.startswith("TopologyPlugin="))),
         *_node_lines(nodes),
         *_partition_lines(dump, nodes, findings),
     ]
@@ -180,6 +184,9 @@ def _partition_lines(dump: Dump, nodes: list[Shown], findings: Findings) -> Iter
     found = list(records(dump.text("partition.txt"), "PartitionName", dump.path("partition.txt")))
     for one in found:
         yield _of_partition(one)
+        if one.get("Topology"):
+            what = f"its topology {one.get('Topology')} is not taken over: only the cluster's own is told"
+            findings.add(Weight.MIDDLE, what, one.get("PartitionName"))
     if not found:
         findings.add(Weight.HEAVY, "no partition.txt: partitions are made of what nodes say, without limits")
         members: dict[str, list[str]] = {}
@@ -212,10 +219,29 @@ def _licenses(text: str) -> list[str]:
     return [f"Licenses={','.join(f'{name}:{total}' for name, total in found)}"] if found else []
 
 
+# -- topology ---------------------------------------------------------------------------------------------------------
+
+
 def _topology(text: str) -> str:
-    """Return a topology.conf of ``show topology``: without what only it prints."""
-    lines = (line.strip() for line in text.splitlines())
-    return "".join(
-        " ".join(word for word in line.split() if not word.startswith(("Level=", "Topo"))) + "\n"
-        for line in lines if line.startswith("SwitchName=")
-    )  # fmt: skip
+    """Return a topology.conf of ``show topology``: without what only it prints; "" where there is none.
+
+    A switch of switches is shown with the nodes below it, and blocks with each size that there is.
+    """
+    lines, sizes = [], set()
+    for line in map(str.strip, text.splitlines()):
+        words = dict(word.split("=", 1) for word in line.split() if "=" in word)
+        sizes.add(words.get("BlockSize", ""))
+        if line.startswith("SwitchName="):
+            below = "Switches" if words.get("Switches") else "Nodes"
+            speed = f" LinkSpeed={words['LinkSpeed']}" if words.get("LinkSpeed", "0") != "0" else ""
+            lines.append(f"SwitchName={words['SwitchName']}{speed} {below}={words.get(below, '')}")
+        elif line.startswith("BlockName="):
+            lines.append(f"BlockName={words['BlockName']} Nodes={words.get('Nodes', '')}")
+    if text.startswith("BlockName="):
+        lines.append(f"BlockSizes={','.join(sorted(filter(is_number, sizes), key=int))}")
+    return "\n".join([*lines, ""]) if lines else ""
+
+
+def _plugin(topology: str) -> list[str]:
+    """Return the line of the plug-in: where topology.yaml is the site's, slurm.conf names none."""
+    return [f"TopologyPlugin=topology/{'block' if topology.startswith('Block') else 'tree'}"] if topology else []

@@ -82,6 +82,7 @@ class SeenJob:
     tasks_per_node: int = 0
     cpus_per_node: int = 0
     threads_per_core: int = 0
+    switches: tuple[int, int] | None = None  # the most, and for how many seconds to wait for them
     kills_invalid: bool | None = None  # --kill-on-invalid-dep, where it was given
     mem_per_node_mib: int | None = None
     mem_per_cpu_mib: int | None = None
@@ -158,6 +159,7 @@ class _Reader:
             cpus_per_task=self._number("CPUs/Task", None),
             tasks_per_node=leading_number(get("NtasksPerN:B:S:C", "0")),
             threads_per_core=leading_number(get("ReqB:S:C:T", "*").rpartition(":")[2]),
+            switches=self._switches(),
             kills_invalid=_KILLS.get(get("KillOnInvalidDependent") or get("KillOInInvalidDependent")),
             cpus_per_node=self._number("MinCPUsNode", 0) or 0, mem_per_node_mib=self._memory("MinMemoryNode"),
             mem_per_cpu_mib=self._memory("MinMemoryCPU"), tmp_disk_mib=self._memory("MinTmpDiskNode") or 0,
@@ -246,6 +248,11 @@ class _Reader:
             return {"NODE": "exclusive", "USER": "user"}.get(own, "ok" if word == "YES" else "")
         return {"NO": "exclusive", "YES": "ok", "USER": "user"}.get(word, "")
 
+    def _switches(self) -> tuple[int, int] | None:
+        """Return both parts of ``1@00:05:00``; None where it asked for no number of switches."""
+        most, _, wait = self._shown.get("Switches").partition("@")
+        return (int(most), self._duration("Switches", wait) or 0) if is_number(most) else None
+
     def _exit_code(self) -> str:
         text = self._shown.get("ExitCode", "0:0")
         code, colon, signal = text.partition(":")
@@ -259,15 +266,15 @@ class _Reader:
             return None
         if text == "UNLIMITED":
             return NO_LIMIT
-        try:
-            seconds = parse_duration(text)
-        except InputError as error:
-            raise self._wrong(key, error.message, error.expected or "a duration") from None
+        seconds = self._duration(key, text)
         return NO_LIMIT if seconds is None else -(-seconds // 60)
 
     def _seconds(self, key: str) -> int | None:
+        return self._duration(key, self._shown.get(key))
+
+    def _duration(self, key: str, text: str) -> int | None:
         try:
-            return parse_duration(self._shown.get(key)) if self._shown.get(key) else None
+            return parse_duration(text) if text else None
         except InputError as error:
             raise self._wrong(key, error.message, error.expected or "a duration") from None
 
@@ -321,5 +328,5 @@ _GRES = (
 _TEXTS = (
     ("command", "Command"), ("work_dir", "WorkDir"), ("std_out", "StdOut"), ("std_err", "StdErr"), ("std_in", "StdIn"),
     ("comment", "Comment"), ("admin_comment", "AdminComment"), ("submit_line", "SubmitLine"), ("extra", "Extra"),
-    ("mail_user", "MailUser"), ("wckey", "WCKey"),
+    ("mail_user", "MailUser"), ("wckey", "WCKey"), ("tres_given", "AllocTRES"),
 )  # fmt: skip

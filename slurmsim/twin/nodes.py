@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from slurmsim.bitmap import from_indices
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.twin.findings import Findings, Weight
@@ -12,7 +14,8 @@ from slurmsim.twin.shown import Shown
 
 _REASON = re.compile(r"(.*?)(?: \[([^@\]]*)@([^\]]*)\])?\Z", re.DOTALL)
 _GONE = ("DOWN", "NO_RESPOND", "NOT_RESPONDING", "ERROR")
-_UNTOLD = ("POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "REBOOT_ISSUED", "REBOOT_REQUESTED", "BLOCKED")
+_UNTOLD = ("REBOOT_ISSUED", "REBOOT_REQUESTED", "BLOCKED")
+_POWER = ("POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DOWN")
 
 
 def settle_nodes(engine: Engine, nodes: list[Shown], moments: Moments, file: str, findings: Findings) -> None:
@@ -20,7 +23,7 @@ def settle_nodes(engine: Engine, nodes: list[Shown], moments: Moments, file: str
     owner = engine.people.by_uid(engine.owner)
     for one in nodes:
         name = one.get("NodeName")
-        words = set(one.get("State").rstrip("*$#!%@^~-").split("+"))
+        words = _words(one)
         if one.get("State").rstrip("$#!%@^~-").endswith("*"):
             words.add("NOT_RESPONDING")
         state = "DOWN" if words & set(_GONE) else "DRAIN" if "DRAIN" in words else "FAIL" if "FAIL" in words else ""
@@ -43,6 +46,45 @@ def settle_nodes(engine: Engine, nodes: list[Shown], moments: Moments, file: str
             uid = engine.people.by_name(match[2]).uid if match[2] else engine.owner
             engine.node_reasons.note(index, reason, at, uid)
         _texts(engine, index, one, moments, file)
+    _settle_power(engine, nodes, moments, file, findings)
+
+
+def awake(engine: Engine) -> Callable[[], None]:
+    """Have all nodes on, and none powered down, until what is returned is called: starts that were need no boot."""
+    power = engine.controller.power
+    if power is None:
+        return lambda: None
+    usual = power.suspend_time.copy()
+    power.suspend_time[:] = -1
+    power.take(0)
+
+    def end() -> None:
+        power.suspend_time[:] = usual
+
+    return end
+
+
+def _settle_power(engine: Engine, nodes: list[Shown], moments: Moments, file: str, findings: Findings) -> None:
+    """Let nodes be off, or on their way, as in the dump, and idle ones be so since they were busy last."""
+    power, index = engine.controller.power, engine.controller.state.table.index
+    by_word: dict[str, list[int]] = {word: [] for word in _POWER}
+    for one in nodes:
+        at = index.get(one.get("NodeName"))
+        for word in _words(one) & set(_POWER):
+            if power is None or at is None:
+                findings.add(Weight.MIDDLE, f"{word} is not taken over: the node counts as up", one.get("NodeName"))
+            else:
+                by_word[word].append(at)
+        busy = moments.read(one.get("LastBusyTime"), file, one.line, "LastBusyTime")
+        if power is not None and at is not None and busy is not None:
+            power.since[at] = busy
+    if power is not None:
+        states = [from_indices(sorted(by_word[word])) for word in _POWER]
+        engine.network.act(engine.now, lambda: power.take(*states))
+
+
+def _words(one: Shown) -> set[str]:
+    return set(one.get("State").rstrip("*$#!%@^~-").split("+"))
 
 
 _TIMES = (("BootTime", "boot_time"), ("SlurmdStartTime", "slurmd_start_time"), ("LastBusyTime", "last_busy"))

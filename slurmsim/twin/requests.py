@@ -23,12 +23,13 @@ def request_of(job: SeenJob, run_s: int, exit_code: int = 0) -> dict[str, Any]:
         "features": job.features or None, "req_nodes": job.wanted_nodes or None,
         "exc_nodes": job.unwanted_nodes or None, "contiguous": job.contiguous or None, "deadline": job.deadline,
         "time_min": job.time_min_min or None, "pn_min_tmp_disk": job.tmp_disk_mib or None,
-        "hold": job.priority == 0 or None,
+        "hold": (job.priority == 0 and not job.restarts) or None,
         "script": f"#!/bin/sh\n#SLURMSIM runtime={run_s} exit={exit_code}\n",
     }  # fmt: skip
     asked |= _sizes(job) | _memory(job) | _gres(job)
     asked |= {name: job.texts[name] for name in _SHOWN if name in job.texts}
     asked["shared"] = job.shared or None
+    asked["req_switch"], asked["wait4switch"] = job.switches or (None, None)
     asked["kill_on_invalid_dep"] = job.kills_invalid
     asked |= _outputs(job)
     return {name: value for name, value in asked.items() if value is not None}

@@ -56,10 +56,14 @@ def settle_records(twin: Twin) -> None:
             state.set_reason(core, job.reason)
         if not job.batch:
             live.asked = {name: value for name, value in live.asked.items() if name != "script"}
-        if job.is_over:
+        if job.state != JobState.PENDING:
             core.reason = job.reason or core.reason
-            if job.dependency:
-                left[core.id] = job.dependency
+            if job.suspended_at and job.state != JobState.SUSPENDED:
+                live.suspended_or_resumed, live.ran_before_suspension = job.suspended_at, job.ran_before_suspension_s
+        elif "tres_given" in job.texts:  # of the run before
+            live.asked = {**live.asked, "tres_left": (core.restarts, job.texts["tres_given"])}
+        if job.is_over and job.dependency:
+            left[core.id] = job.dependency
 
 
 def settle_arrays(twin: Twin) -> None:

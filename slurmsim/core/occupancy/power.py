@@ -84,6 +84,17 @@ class PowerSaving:
         self.since[to_indices(self._idle())] = self._scanned = self.state.now
         self._plan_scan()
 
+    def take(self, off: Bitmap, going: Bitmap = 0, coming: Bitmap = 0, asked: Bitmap = 0) -> None:
+        """Let nodes be in these states and all others on, as another controller had them; those coming boot anew."""
+        now, states = self.state.now, self.nodes
+        states.off, states.going, states.coming, states.asked = off, going, 0, asked
+        self.since[to_indices(going)] = now
+        self.state.selector.asleep = off
+        self._to_boot = coming
+        self._node_states.refresh()
+        self.state.changed()
+        self._resume()
+
     # -- what the controller tells ----------------------------------------------------------------------------------
 
     def boots(self, job: Job) -> bool:

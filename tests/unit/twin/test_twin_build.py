@@ -265,6 +265,7 @@ ASKED = {
         "EndTime": "2026-01-05T08:06:00", "StartTime": "2026-01-05T08:06:00",
     },
     "interactive": {"BatchFlag": "0"},
+    "requeued": {"Restarts": "1", "AllocTRES": "cpu=2,node=1,billing=2"},
 }  # fmt: skip
 
 
@@ -301,3 +302,72 @@ def test_defaults_of_a_partition_are_taken_over(tmp_path: Path) -> None:
     lines = small.PARTITIONS.replace("   State=UP", "   JobDefaults=DefCpuPerGPU=2,DefMemPerGPU=100\n   State=UP")
     spec = twin_of(tmp_path, partition=lines).engine.spec.partitions[0]
     assert (spec.def_cpu_per_gpu, spec.def_mem_per_gpu_mib) == (2, 100)
+
+
+SWITCHES = """SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=a1
+SwitchName=leaf2 Level=0 LinkSpeed=1 Nodes=a2
+SwitchName=spine Level=1 LinkSpeed=1 Nodes=a[1-2] Switches=leaf[1-2]
+"""
+BLOCKS = """BlockName=b1 BlockIndex=0 Nodes=a1 BlockSize=1
+BlockName=b2 BlockIndex=1 Nodes=a2 BlockSize=1
+AggregatedBlock=b[1-2] BlockIndex=2 Nodes=a[1-2] BlockSize=2
+"""
+
+
+@pytest.mark.parametrize(("shown", "told"), [(SWITCHES, "tree"), (BLOCKS, "block")])
+def test_a_topology_is_taken_over_as_scontrol_shows_it(shown: str, told: str, tmp_path: Path) -> None:
+    waiting = small.job(2, Switches="1@00:05:00") if told == "tree" else ""
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    write(twin_of(tmp_path, topology=shown, job=small.RUNNING + waiting), folder)
+    with Cluster(Settings(), folder) as cluster:
+        assert cluster.run("scontrol show topology").stdout == shown
+        assert f"topology/{told}" in cluster.run("scontrol show config").stdout
+        assert not waiting or "Switches=1@00:05:00" in cluster.run("scontrol show job 2").stdout
+
+
+def test_a_topology_of_one_partition_is_told_as_missing(tmp_path: Path) -> None:
+    lines = small.PARTITIONS.replace("   State=UP", "   Topology=racks\n   State=UP")
+    assert "its topology racks is not taken over: only the cluster's own is told: main" in found(
+        twin_of(tmp_path, partition=lines)
+    )
+
+
+SLEEPY = small.CONFIG.replace("TaskPlugin", """ResumeProgram           = /bin/true
+ResumeTimeout           = 120 sec
+SuspendProgram          = /bin/true
+SuspendTime             = 600 sec
+SuspendTimeout          = 30 sec
+TaskPlugin""")  # fmt: skip
+GLOBAL = "   ResumeTimeout=GLOBAL SuspendTimeout=GLOBAL SuspendTime=GLOBAL\n   State=UP"
+
+
+@pytest.mark.parametrize(
+    ("word", "at_once", "later"),
+    [
+        ("POWERED_DOWN", "IDLE+POWERED_DOWN", "IDLE+POWERED_DOWN"),
+        ("POWERING_DOWN", "IDLE+POWERING_DOWN", "IDLE+POWERED_DOWN"),
+        ("POWERING_UP", "IDLE+POWERING_UP", "IDLE"),
+    ],
+)
+def test_nodes_are_off_as_in_the_dump(word: str, at_once: str, later: str, tmp_path: Path) -> None:
+    nodes = small.NODES.replace("IDLE+DRAIN", f"IDLE+{word}").replace(
+        "   Reason=bad disk [ann@2026-01-05T07:00:00]\n", ""
+    )
+    partitions = small.PARTITIONS.replace("   State=UP", GLOBAL)
+    twin = twin_of(tmp_path, config=SLEEPY, node=nodes, partition=partitions, job=small.RUNNING)
+    folder = tmp_path / "state"
+    folder.mkdir(mode=0o700)
+    write(twin, folder)
+    with Cluster(Settings(), folder) as cluster:
+        assert f"State={at_once} " in cluster.run("scontrol show node a2").stdout
+        cluster.step(100)
+        assert f"State={later} " in cluster.run("scontrol show node a2").stdout
+
+
+def test_a_job_that_runs_has_its_nodes_without_a_boot(tmp_path: Path) -> None:
+    nodes = small.NODES.replace("State=ALLOCATED", "State=ALLOCATED+CLOUD")
+    partitions = small.PARTITIONS.replace("   State=UP", GLOBAL)
+    twin = twin_of(tmp_path, config=SLEEPY, node=nodes, partition=partitions, job=small.RUNNING)
+    (live,) = twin.engine.jobs.values()
+    assert (live.core.state, live.core.start_time) == (JobState.RUNNING, small.NOW - 500)
