@@ -72,7 +72,7 @@ def _sizes(job: SeenJob) -> dict[str, Any]:
         found |= {"min_nodes": nodes, "max_nodes": max(nodes, job.max_nodes or nodes)}
     if job.n_tasks and (job.n_tasks > 1 or nodes > 1 or job.tasks_per_node or job.max_nodes is not None):
         found["num_tasks"] = job.n_tasks  # one is what a job has that asked for none
-    if job.cpus_per_task is not None and (job.cpus_per_task > 1 or "cpu=" in job.gres.get("tres_per_task", "")):
+    if job.cpus_per_task is not None and (job.cpus_per_task > 1 or _says_cpus(job)) and not _brought_by_gpus(job):
         found |= {"cpus_per_task": job.cpus_per_task}
     if job.threads_per_core:
         found["threads_per_core"] = job.threads_per_core
@@ -81,6 +81,19 @@ def _sizes(job: SeenJob) -> dict[str, Any]:
     if job.cpus_per_node > 1:
         found["pn_min_cpus"] = job.cpus_per_node
     return found
+
+
+def _says_cpus(job: SeenJob) -> bool:
+    return "cpu=" in job.gres.get("tres_per_task", "")
+
+
+def _brought_by_gpus(job: SeenJob) -> bool:
+    """Return True if a task has its CPUs by its GPUs, and none were asked for."""
+    per_gpu = re.search(r"gpu:(\d{1,9})\Z", job.gres.get("cpus_per_tres", ""), re.ASCII)
+    per_task = re.search(r"gpu\S*?[:=](\d{1,9})\Z", job.gres.get("tres_per_task", ""), re.ASCII)
+    if per_gpu is None or per_task is None or _says_cpus(job):
+        return False
+    return int(per_gpu[1]) * int(per_task[1]) == job.cpus_per_task
 
 
 def _told_cpus(job: SeenJob) -> int:
