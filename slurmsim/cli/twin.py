@@ -6,7 +6,10 @@ import argparse
 import json
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slurmsim.cli.terminal import show
 from slurmsim.duration import parse_duration
@@ -14,6 +17,10 @@ from slurmsim.errors import ConfigError, InputError, clipped
 from slurmsim.numerals import is_number
 from slurmsim.releases import RELEASES
 from slurmsim.twin.collect import DAYS, MOST_DAYS, collect, script
+
+if TYPE_CHECKING:
+    from slurmsim.twin.gauge_port import GaugePort
+    from slurmsim.twin.twin import Twin
 
 MOST_ERROR = 2000  # characters of a round's error
 LEAST_EVERY_S, MOST_EVERY_S = 1, 86_400
@@ -47,6 +54,8 @@ def add_options(p: argparse.ArgumentParser) -> None:
     keeps_up.add_argument("--metrics", metavar="FILE", type=Path, help="gauges for Prometheus, written each round")
     keeps_up.add_argument("--port", metavar="N", type=int,
                           help="the same at http://127.0.0.1:N/metrics (0: any that is free)")  # fmt: skip
+    keeps_up.add_argument("--web", action="store_true",
+                          help="serve a page of the last twin: queue, plan, why each job waits")  # fmt: skip
     keeps_up.add_argument("--slurm-version", metavar="REL", choices=RELEASES, help="be like that release")
 
 
@@ -107,39 +116,60 @@ def _follow(args: argparse.Namespace) -> int:
         raise ConfigError(f"{args.rounds}", field="--rounds", expected="1 or more")
     totals = Totals()
     last: list[Round] = []
-    port = None
-    if args.port is not None:
-        from slurmsim.twin.gauge_port import GaugePort
+    with ExitStack() as ends:
+        port = _gauge_port(args.port, ends)
+        follower = Follower(args.slurm_version or "", _page(ends) if args.web else None)
 
-        port = GaugePort(args.port)
-        print(f"gauges at http://127.0.0.1:{port.number}/metrics", flush=True)
+        def tell(one: Round) -> None:
+            totals.add(one)
+            last[:] = [one]
+            show(as_line(one))
+            sys.stdout.flush()
+            publish()
 
-    def tell(one: Round) -> None:
-        totals.add(one)
-        last[:] = [one]
-        show(as_line(one))
-        sys.stdout.flush()
+        def fail(error: Exception) -> None:
+            totals.failed += 1
+            print(f"slurmsim: error: {clipped(str(error), MOST_ERROR)}", file=sys.stderr, flush=True)
+            publish()
+
+        def publish() -> None:
+            gauges = as_gauges(last[0] if last else None, totals)
+            if args.metrics is not None:
+                write_gauges(args.metrics, gauges)
+            if port is not None:
+                port.tell(gauges)
+
         publish()
-
-    def fail(error: Exception) -> None:
-        totals.failed += 1
-        print(f"slurmsim: error: {clipped(str(error), MOST_ERROR)}", file=sys.stderr, flush=True)
-        publish()
-
-    def publish() -> None:
-        gauges = as_gauges(last[0] if last else None, totals)
-        if args.metrics is not None:
-            write_gauges(args.metrics, gauges)
-        if port is not None:
-            port.tell(gauges)
-
-    try:
-        publish()
-        follow(args.command, every, args.rounds, Follower(args.slurm_version or ""), tell, fail)
-    finally:
-        if port is not None:
-            port.close()
+        follow(args.command, every, args.rounds, follower, tell, fail)
     return 0 if totals.rounds else 1
+
+
+def _gauge_port(number: int | None, ends: ExitStack) -> GaugePort | None:
+    if number is None:
+        return None
+    from slurmsim.twin.gauge_port import GaugePort
+
+    port = GaugePort(number)
+    ends.callback(port.close)
+    print(f"gauges at http://127.0.0.1:{port.number}/metrics", flush=True)
+    return port
+
+
+def _page(ends: ExitStack) -> Callable[[Twin], None]:
+    """Return what serves each twin on a page; its address is printed once."""
+    from slurmsim.live.followed import FollowedPage
+    from slurmsim.twin.folder import write
+
+    page = FollowedPage()
+    ends.callback(page.close)
+
+    def serve(twin: Twin) -> None:
+        known = page.url
+        page.show(lambda folder: write(twin, folder))
+        if not known:
+            print(f"page at {page.url}", flush=True)
+
+    return serve
 
 
 def _every(text: str) -> float:

@@ -38,11 +38,15 @@ class Page:
         self.close()
 
 
-def start_page(folder: Path, *, may_change: bool = False) -> Page:
-    """Serve the page of the cluster in `folder` until it is closed, or the cluster ends. Raises OutputError."""
-    words = [sys.executable, "-P", "-m", "slurmsim", "web", "--state", str(folder), "--with-cluster"]
+def start_page(folder: Path, *, may_change: bool = False, with_cluster: bool = True) -> Page:
+    """Serve the page of the cluster in `folder` until it is closed. Raises OutputError.
+
+    `with_cluster`: it ends with the cluster; else it waits until there is one again.
+    """
+    words = [sys.executable, "-P", "-m", "slurmsim", "web", "--state", str(folder)]
+    words += [word for word, wanted in (("--with-cluster", with_cluster), ("--control", may_change)) if wanted]
     process = subprocess.Popen(
-        [*words, *(["--control"] if may_change else [])], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True, cwd="/",
     )  # fmt: skip
     assert process.stdout is not None and process.stderr is not None

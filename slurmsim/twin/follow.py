@@ -18,6 +18,7 @@ from slurmsim.twin.build import build
 from slurmsim.twin.collect import collect
 from slurmsim.twin.drift import MOST_SHOWN, Drift, drift
 from slurmsim.twin.dump import MOST, Dump, read_dump
+from slurmsim.twin.twin import Twin
 
 LONGEST_S = 600  # that a command may take
 MOST_APART_S = 7 * 86_400  # between two dumps: from farther on nothing is foreseen, and the later one is as the first
@@ -64,10 +65,10 @@ class Totals:
 
 
 class Follower:
-    """Follows one cluster; of all dumps it keeps the last."""
+    """Follows one cluster; of all dumps it keeps the last. `show` is given the twin of each."""
 
-    def __init__(self, release: str = "") -> None:
-        self._release = release
+    def __init__(self, release: str = "", show: Callable[[Twin], None] | None = None) -> None:
+        self._release, self._show = release, show
         self._last: Dump | None = None
         self._last_at = 0
         self._number = 0
@@ -83,6 +84,8 @@ class Follower:
             missed = None
             if self._last is not None and 0 <= twin.now - self._last_at <= MOST_APART_S:
                 missed = drift(self._last, twin, dump.text("sacct.txt"), other, self._release)
+            if self._show is not None:
+                self._show(twin)
         self._last, self._last_at, self._number = dump, twin.now, self._number + 1
         return Round(
             self._number, twin.now, sum(job.is_running for job in twin.jobs),
