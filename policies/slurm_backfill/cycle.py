@@ -299,7 +299,7 @@ class _Cycle:
             if self.tests >= self.p.max_test or self.plans.full:
                 self.p._cut = True
                 return
-            array = array_of(records[at])
+            array = array_of(self.view, records[at])
             outcome = None if walk.spent(array) else (yield from self._decide(records[at], at))
             if outcome is None:
                 continue
@@ -391,7 +391,7 @@ class _Cycle:
 
     def _test_now_only(self, record: SlurmRecord) -> bool:
         p, job, limits = self.p, record.job, self.view.limits
-        if record.unreserved:
+        if record.unreserved or record.preferred:
             return True
         if record.priority < ((0 if limits is None else limits.min_prio(record)) or p.min_prio):
             return True
@@ -553,6 +553,8 @@ class _Cycle:
 
     def _show_late(self, record: SlurmRecord, start: int) -> Decisions:
         """Show a start behind the window: when, but not where, since no nodes are kept."""
+        if record.preferred:
+            return  # it is never planned for, and says nothing of later
         if self.p.watched and start > self.now + self.p.window and start < self.estimates.get(record.job.id, start + 1):
             yield Plan(record, start, promise=False)
         self._estimate(record.job, start)

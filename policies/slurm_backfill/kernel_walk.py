@@ -38,7 +38,7 @@ class KernelWalk(Walk):
 
     def begin(self, number: int, last: int) -> None:
         """Walk that part from its first record to record `last`."""
-        for (key, _, _), group in self._arrays.items():
+        for (key, *_), group in self._arrays.items():
             self.per_array[key] = self._planned[group]
         self._arrays.clear()
         self.rejected = None
@@ -48,7 +48,7 @@ class KernelWalk(Walk):
             more_flags = self._group(queue, last + 1)
         self._planned = NO_COLUMN
         if self._arrays:
-            self._planned = array("q", [self.per_array.get(key, 0) for key, _, _ in self._arrays])
+            self._planned = array("q", [self.per_array.get(key, 0) for key, *_ in self._arrays])
         expected = queue.records[0].job.planned_start
         self.cycle.watch(queue.columns, self._groups, more_flags, self._planned, -1 if expected is None else expected)
 
@@ -57,7 +57,7 @@ class KernelWalk(Walk):
         known, arrays = queue.ones[:n], self._arrays
         groups = [-1 if one.array is None else arrays.setdefault(one.array, len(arrays)) for one in known]
         more = [0] * n
-        if len({key for key, _, _ in arrays}) < len(arrays):  # one is in several partitions
+        if len({key for key, *_ in arrays}) < len(arrays):  # one is in several partitions
             more = [c.ASKS if group >= 0 else 0 for group in groups]
             groups = [-1] * n
             arrays.clear()
@@ -156,4 +156,4 @@ class KernelWalk(Walk):
             if record.alone and not request.elastic:
                 unseen, seen = unseen | c.ALONE, seen | c.ALONE
         shape, limit = self.known.shape(record), limit_of(view, record)
-        return Watched(shape, limit, unseen, seen, array_of(record), limited=limited, shown=shown)
+        return Watched(shape, limit, unseen, seen, array_of(view, record), limited=limited, shown=shown)

@@ -10,13 +10,18 @@ from typing import Any, Protocol
 
 from slurmsim.policy import Decisions, LimitsView, Reject, SlurmJob, SlurmRecord, SlurmView
 
-Array = tuple[int, int, Any]
+Array = tuple[int, int, Any, bool]
 
 
-def array_of(record: SlurmRecord) -> Array | None:
-    """Return the array of the record's job, in the record's partition and reservation; None for a job of none."""
+def array_of(view: SlurmView, record: SlurmRecord) -> Array | None:
+    """Return the array of the record's job, of which one task stands for all; None for a job of none.
+
+    It is apart in each partition and reservation, and, where the release does so, with and without what it prefers.
+    """
     job = record.job
-    return None if job.array_task_id is None else (job.array_key, record.partition.index, record.reservation)
+    if job.array_task_id is None:
+        return None
+    return job.array_key, record.partition.index, record.reservation, record.preferred and view.tries_arrays_twice
 
 
 def limit_of(view: SlurmView, record: SlurmRecord) -> int:

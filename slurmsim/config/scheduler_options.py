@@ -115,7 +115,7 @@ _ROWS: tuple[Option, ...] = (
     _idle("enable_hetjob_steps", "set", _STEPS),
     _idle("ignore_constraint_validation", "set", "about the submission of constraints", since="24.11"),
     _idle("Ignore_NUMA", "set", "nodes have what slurm.conf says"),
-    _idle("ignore_prefer_validation", "set", "--prefer is not modelled"),
+    _absent("ignore_prefer_validation", "set", "what a job prefers is always validated", master="--prefer"),
     _idle("max_depend_depth", "count", "dependencies are searched to any depth"),
     _idle("max_rpc_cnt", "count", _NO_CLOCK),
     _idle("max_sched_time", "count", _NO_CLOCK),

@@ -32,7 +32,8 @@ class ResourceRequest:
     `cpus` is how many CPUs the job wants when its tasks and nodes do not say it (else None): a range of nodes has no
     tasks of its own, and an update changes one without the other. `enforce_binding` is
     ``--gres-flags=enforce-binding``: no GPUs but those beside its cores, also by default unless `disable_binding`
-    says otherwise. `one_task_per_sharing` and `tasks_share` (multiple-tasks-per-sharing) say so of the shares of GPUs
+    says otherwise. `prefer` is ``--prefer``, a constraint that is tried before `constraint`, in its stead.
+    `one_task_per_sharing` and `tasks_share` (multiple-tasks-per-sharing) say so of the shares of GPUs
     that its tasks have. `block_cores` fills one socket of a node after
     the other (``-m *:block``, plane), where it matters which cores a job has.
     """
@@ -77,6 +78,7 @@ class ResourceRequest:
     tasks_share: bool = False
     block_cores: bool = False
     exclusive_topo: bool = False  # --exclusive=topo: no other job within the blocks or rings of its nodes
+    prefer: str = ""
     # what each of its nodes takes of a hierarchical resource in mode 3 (-L, --resources), "" for none
     layered: tuple[str, int] = ("", 0)
 

@@ -199,6 +199,10 @@ class PlansView(PoolsView, Protocol):
         """
 
     @property
+    def tries_arrays_twice(self) -> bool:
+        """True if tasks of an array are tried without what they prefer once none was found with it (Slurm 23.02)."""
+
+    @property
     def tests_from_try(self) -> bool:
         """True if the future test is about the instant it tries (Slurm 24.11), and not about any later one."""
 

@@ -53,7 +53,8 @@ class SlurmJob(JobView, Protocol):
 class SlurmRecord(PlannedRecord, Protocol):
     """A job in one of its partitions and, if it asked for some, one of its reservations.
 
-    `unreserved`: its QOS lets backfill keep no place for it (NoReserve).
+    `unreserved`: its QOS lets backfill keep no place for it (NoReserve). `preferred`: it tries the features its job
+    prefers, now or never; another record does without them.
     """
 
     @property
@@ -62,6 +63,8 @@ class SlurmRecord(PlannedRecord, Protocol):
     def reservation(self) -> Hashable: ...
     @property
     def unreserved(self) -> bool: ...
+    @property
+    def preferred(self) -> bool: ...
 
 
 class LayerView(Protocol):

@@ -202,6 +202,8 @@ class Limits(Observer):
             capped.target_nodes = min(capped.target_nodes, most)
             capped.possible = capped.cpus_when_empty = None
             capped.limits_met = set()
+            if request.preferred is not None:
+                capped.preferred = self._cap(request.preferred, claim)
         return capped
 
     # -- what a job asks for --------------------------------------------------------------------------------------

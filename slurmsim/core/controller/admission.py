@@ -229,6 +229,7 @@ class Admission:
         plain = (
             len(job.requests) == 1 and request.possible and job.sub.array_task_id is None and partition.state == "UP"
         )
+        plain = plain and request.preferred is None
         plain = plain and job.bars is None and not job.threshold and not job.sub.reservation
         return bool(plain and job.time_limit_s in request.limits_met)
 
@@ -262,7 +263,8 @@ class Admission:
         """Raise SubmitError unless some nodes could serve it."""
         partitions, requests = job.partitions, job.requests
         broken = [self.partition_limits.limit_reason(job, p, r) for p, r in zip(partitions, requests, strict=True)]
-        possible = [self._possible(job, p, r) for p, r in zip(partitions, requests, strict=True)]
+        first = [request.preferred or request for request in requests]  # a submission does not do without
+        possible = [self._possible(job, p, r) for p, r in zip(partitions, first, strict=True)]
         waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, requests, broken, strict=True)]
         tried = not job.sub.hold and not self._over_limits(job)
         if tried and not any(waits) and not any(possible):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from slurmsim.core.placement.sharing import preempts_by_tier, shares_cores, take
 from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.placement.torus import TorusTopology
 from slurmsim.core.records.allocation import Allocation
+from slurmsim.core.records.job_queue import PARTITIONS
 from slurmsim.core.records.local_cores import LocalCores, Sharing
 from slurmsim.core.records.node_names import NodeNamer, SortingNamer, index_runs, run_length
 from slurmsim.core.records.node_table import NodeTable
@@ -305,4 +307,8 @@ def compile_request(
         state.requests[key] = request
         state._note(request)
         state.n_compiled += 1
+        if asked.prefer:
+            first = replace(asked, constraint=asked.prefer, prefer="")
+            request.preferred = compile_request(state, first, partition, patient=patient, lifted=lifted)
+            request.preferred.lead = PARTITIONS // 2 if state.rules.prefers_in_all else 1
     return request

@@ -23,6 +23,7 @@ from slurmsim.core.placement.gres import (
     GpuDefaults,
     PerGpu,
     agreed,
+    all_known,
     demands,
     evenly,
     gpu_cpus,
@@ -57,10 +58,10 @@ NO_SUCH_TOPOLOGY: Final = "Requested topology configuration is not available"
 
 _KEPT: Final = (
     "_columns", "all_cores", "apart", "asked", "asked_cpus", "by_count", "candidates", "contiguous", "counted",
-    "cpus_each", "cpus_per_task", "cpus_when_empty", "exclusive", "gpus_asked", "gres", "job_units", "kinds",
+    "cpus_each", "cpus_per_task", "cpus_when_empty", "exclusive", "gpus_asked", "gres", "job_units", "kinds", "lead",
     "least_cpus", "least_loaded", "least_memory", "lifted", "limits_met", "max_cpus_per_node", "max_nodes",
     "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks",
-    "node_need", "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible",
+    "node_need", "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible", "preferred",
     "required", "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node",
     "tasks_short", "tree", "uniform", "unit_need", "units", "whole",
 )  # fmt: skip
@@ -102,6 +103,9 @@ class CompiledRequest:
         What a GPU brings; MiB a GPU of a node needs.
     tasks_short
         Tasks of the job, or of each node, that need CPUs; 0 where there are enough on any nodes.
+    preferred, lead
+        The same with the features it prefers (--prefer), which is tried first; of that one, how far its records stand
+        before the others of the job, else 0.
     kinds, counted, apart
         ``[a|b]`` as sets of nodes, one of which must serve alone; ``a*2`` as (nodes, count), `apart` when a node
         counts for one of them only.
@@ -160,6 +164,8 @@ class CompiledRequest:
         self.possible: bool | None = None
         self.cpus_when_empty: int | None = None
         self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
+        self.preferred: CompiledRequest | None = None
+        self.lead = 0
         self.limits_met: set[int] = set()  # time limits found inside the limits of the partition while it was UP
 
     @property
@@ -390,7 +396,7 @@ class CompiledRequest:
             ok &= table.mem >= self.least_memory
         for g in self.gres:
             ok &= table.gres[list(g.kinds)].sum(axis=0) >= (g.count if g.scope != "job" else 1)
-        return ok
+        return ok if all_known(self.asked, table) else np.zeros_like(ok)
 
     def _with_features(self, table: NodeTable, ok: Flags) -> Bitmap:
         """Those of the nodes `ok` that meet the constraint, which may ask for counts or kinds of nodes as well."""

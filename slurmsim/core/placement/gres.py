@@ -127,14 +127,13 @@ def beside_tasks(
 def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node: bool) -> tuple[Demand, ...] | None:
     """Return the demands of `request`; None if no node has such a GRES. Raises SubmitError as Slurm refuses it.
 
-    Where GPUs make tasks they bring no default CPUs. Since 24.11 (`by_node`) any other GRES is said to make as many.
+    Of a type that no node has they are those of any type: no node serves them (`all_known`). Where GPUs make tasks they bring no default CPUs. Since 24.11 (`by_node`) any other GRES is said to make as many.
     """
     found, cpus, task_cpus = [], each.cpus, 0
     if request.tasks_per_gpu and not each.reserved:
         cpus, task_cpus = 0, request.tasks_per_gpu * request.cpus_per_task
     for g in request.gres:
-        kinds = tuple(k for k, (name, kind) in enumerate(table.gres_kinds)
-                      if name == g.name and (not g.type or kind == g.type))  # fmt: skip
+        kinds = _kinds(g, table) or _kinds(replace(g, type=""), table)
         if not kinds:
             return None
         scope, count = g.scope, g.count
@@ -147,6 +146,16 @@ def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node
         made = task_cpus if is_gpu or by_node else 0
         found.append(Demand(kinds, count, scope, is_gpu, cpus if is_gpu else 0, each.reserved and is_gpu, total, made))
     return tuple(found)
+
+
+def _kinds(asked: GresRequest, table: NodeTable) -> tuple[int, ...]:
+    wanted = asked.name, asked.type
+    return tuple([k for k, (name, kind) in enumerate(table.gres_kinds) if wanted in ((name, ""), (name, kind))])
+
+
+def all_known(request: ResourceRequest, table: NodeTable) -> bool:
+    """Return True if some node has GRES of each type that is asked for. A job on hold may ask for others."""
+    return all(_kinds(asked, table) for asked in request.gres)
 
 
 def guessed(wanted: tuple[Demand, ...], n_tasks: int, cpus_per_task: int) -> tuple[Demand, ...]:

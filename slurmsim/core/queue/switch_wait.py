@@ -44,7 +44,8 @@ class SwitchWait:
             requests = [limits.cap(job, p, request) for p, request in zip(job.partitions, requests, strict=True)]
         job.requests, job.request = tuple(requests), requests[0]
         for record in self.state.queue.jobs.get(job.id, ()):
-            record.request = job.requests[job.partitions.index(record.partition)]
+            request = job.requests[job.partitions.index(record.partition)]
+            record.request = (request.preferred or request) if record.preferred else request
         if self.state.event_driven:
             self.state.edits += 1
             self.state.generation += 1

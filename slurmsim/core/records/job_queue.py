@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from heapq import merge
+from itertools import product
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from slurmsim.core.records.reservation import Reservation
 
 RESERVED_FIRST: Final = 1 << 40  # beyond any partition tier
+PARTITIONS: Final = 100_000  # more places than a job has partitions, with and without what it prefers
 _tier: Final = attrgetter("tier")
 _rest: Final = attrgetter("rest")
 kernel = load("priorities")
@@ -58,7 +60,8 @@ class Record:
     ) -> None:  # fmt: skip
         self.job, self.partition, self.request, self.reservation = job, partition, request, reservation
         self.need = request.unit_need  # asked for at every pass
-        plain = len(job.partitions) == 1 and not (job.claims or job.time_min_s)
+        several = len(job.partitions) > 1 or request.preferred is not None or request.lead
+        plain = not (several or job.claims or job.time_min_s)
         qos = job.qos_spec
         self.unreserved = qos is not None and "NoReserve" in qos.flags
         self.single = plain and not self.unreserved
@@ -74,6 +77,11 @@ class Record:
         return self.request
 
     @property
+    def preferred(self) -> bool:
+        """True if it tries the features that its job prefers (--prefer), before others."""
+        return self.request.lead > 0
+
+    @property
     def n_cpus(self) -> int:
         """CPUs the job will hold here: all of nodes it has to itself, where they are alike, else those asked for."""
         request = self.request
@@ -83,11 +91,12 @@ class Record:
         """Adopt `priority` (of this job in this partition) and the place that follows from it."""
         job = self.job
         self.priority, self.rank = priority, job.rank
-        self.tier, last = -self.partition.tier, job.partitions.index(self.partition)  # as the job names them
+        self.tier, last = -self.partition.tier, 2 * job.partitions.index(self.partition)  # as the job names them
+        last -= self.request.lead
         r = self.reservation
         if r is not None:
             self.tier -= RESERVED_FIRST
-            last += (r.start * 1_000_000 + r.order) * 10_000
+            last += (r.start * 1_000_000 + r.order) * PARTITIONS
         if job.turn is not None:
             self.place, self.rest = job.turn[0], (job.turn[1], 0, 0, last)
         elif fifo:
@@ -246,6 +255,9 @@ class JobQueue:
     def add(self, job: Job, priorities: tuple[int, ...], wanted: tuple[bool, ...] | None = None) -> None:
         """Put `job` in, for its `wanted` partitions."""
         fifo = self.fifo
+        if job.requests[0].preferred is not None:
+            self.add_through((None,), job, priorities, wanted)
+            return
         if len(job.partitions) == 1 and wanted is None and self.watcher is None:  # as nearly all
             record = Record(job, job.partitions[0], job.requests[0], priorities[0], fifo)
             self.pools[record.partition.pool].insert(record)
@@ -268,11 +280,12 @@ class JobQueue:
         self, reservations: Sequence[Reservation | None], job: Job, priorities: tuple[int, ...],
         wanted: tuple[bool, ...] | None,
     ) -> None:  # fmt: skip
-        """Add the job with a record for each of `reservations` (None: outside of any)."""
+        """Add the job with a record for each of `reservations` (None: outside of any); two if it prefers features."""
         records = []
         for at, (partition, request, priority) in enumerate(zip(job.partitions, job.requests, priorities, strict=True)):
-            for reservation in reservations if wanted is None or wanted[at] else ():
-                record = Record(job, partition, request, priority, self.fifo, reservation)
+            tries = (request,) if request.preferred is None else (request.preferred, request)
+            for reservation, tried in product(reservations if wanted is None or wanted[at] else (), tries):
+                record = Record(job, partition, tried, priority, self.fifo, reservation)
                 record.single &= len(reservations) == 1
                 self.pools[partition.pool].insert(record)
                 records.append(record)

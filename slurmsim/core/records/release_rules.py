@@ -233,6 +233,23 @@ class ReleaseRules(Value):
         says="A new job has to wait for pending jobs of higher partition tiers first, if their partitions share"
         " nodes with its own; before, priorities alone decided.",
     )
+    # _schedule, job_scheduler.c
+    preferred_blocks: bool = _rule(
+        "",
+        "25.11",
+        says="A job that finds its preferred nodes (--prefer) busy keeps the main scheduler from the nodes of its"
+        " partition, for itself too: backfill alone starts it on others.",
+    )
+    # sort_job_queue2
+    prefers_in_all: bool = _rule(
+        "23.11",
+        says="A job looks for the features it prefers in all its partitions before it does without them.",
+    )
+    # _attempt_backfill
+    tries_arrays_twice: bool = _rule(
+        "23.02",
+        says="Backfill tries tasks of an array without the features they prefer when it found none with them.",
+    )
     waits_where_down: bool = _rule(
         "24.11",
         says="A submission to a partition that is down waits there; whether its nodes could ever serve it was"

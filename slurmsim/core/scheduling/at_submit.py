@@ -36,7 +36,9 @@ class AtSubmit:
         if job.sub.het is not None:
             return  # components start together, by backfill
         ahead = not is_top(state.queue, job, by_tier=state.rules.tops_by_tier)
-        for record in state.queue.jobs.get(job.id, ()):
+        records = state.queue.jobs.get(job.id, ())
+        # what it prefers, a submission does not do without
+        for record in [one for one in records if one.preferred] or records:
             rule, text = self._test.refusal(record, SUBMISSION, ahead=ahead)
             if rule != MAY:
                 state.set_reason(job, text)

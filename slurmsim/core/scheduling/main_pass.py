@@ -104,8 +104,8 @@ class MainPass:
         self.per_partition: dict[int, int] = {}
         self.examined = self.started = 0
         self.cut = False  # the pass ended before the end of the queue
-        # (array, partition, reservation) of the record before, when its task was rejected
-        self.array: tuple[int, int, Reservation | None] | None = None
+        # (array, partition, reservation, what it prefers) of the record before, when its task was rejected
+        self.array: tuple[int, int, Reservation | None, bool] | None = None
 
     def walk(self) -> bool:
         """Start what can start, and say of the others why not. True when the whole queue has been looked at."""
@@ -186,7 +186,7 @@ class MainPass:
         if job.sub.array_task_id is None:
             self.array = None
         else:
-            array = (job.array_key, index, own)
+            array = (job.array_key, index, own, record.preferred)
             if self.array == array:
                 state.set_reason(job, self.records[at - 1].job.reason)
                 return True
@@ -266,7 +266,7 @@ class MainPass:
             if job.queued and job.state == JobState.PENDING:
                 following = None
                 if job.sub.array_task_id is not None:
-                    following = (job.array_key, record.partition.index, record.reservation)
+                    following = (job.array_key, record.partition.index, record.reservation, record.preferred)
                 if following is not None and following == array:  # of a rejected array only one task is a candidate
                     self.state.set_reason(job, before.reason)
                 else:
@@ -345,6 +345,8 @@ class MainPass:
             if job.likely_nodes == FORGOTTEN:
                 open_to = self.test.reach(record, state.table.everything, job.time_limit_s)
                 job.likely_nodes = expected(state, job, open_to, preempts=self.test.preemption is not None)
+            if record.preferred and not state.rules.preferred_blocks:
+                return
             if own is None or request.required.bit_count() >= request.min_nodes:
                 self._block(record, exempt=True)
             elif len(self.blocked_reservations) < MAX_BLOCKED_RESERVATIONS:

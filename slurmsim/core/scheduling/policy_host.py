@@ -308,7 +308,8 @@ class PolicyHost:
                 if job.state == JobState.PENDING and not job.queued:
                     job.planned_start, job.planned_nodes = None, 0
             for records in self.state.queue.jobs.values():
-                if len(records) > 1 and records[0].job.state == JobState.PENDING:
+                alike = records[0].partition is records[-1].partition and not records[0].job.reservations
+                if not alike and records[0].job.state == JobState.PENDING:
                     said = self._test.partition_limits.listed(records[0].job, shortened=True)
                     if said is not None:
                         self.state.set_reason(records[0].job, said)

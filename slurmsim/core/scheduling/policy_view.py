@@ -376,6 +376,11 @@ class View:
         return edited, said
 
     @property
+    def tries_arrays_twice(self) -> bool:
+        """True if tasks of an array are tried without what they prefer once none was found with it (23.02)."""
+        return self.state.rules.tries_arrays_twice
+
+    @property
     def tests_from_try(self) -> bool:
         """True if backfill's future test is about the instant it tries (24.11), and not about any later one."""
         return self.state.rules.tests_from_try

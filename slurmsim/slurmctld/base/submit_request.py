@@ -69,6 +69,10 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
     nodes, most = get("min_nodes"), get("max_nodes")
     flags = (get("gres_flags") or "").split(",")
     gres = tuple(g for key, scope in _SCOPES for g in parse_tres_request(get(key) or "", scope))
+
+    def text(name: str) -> str:
+        return get(name) or ""
+
     request = agreed(ResourceRequest(
         min_nodes=max(int(nodes or 1), 1),
         max_nodes=int(most or 0),
@@ -80,7 +84,8 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         gres=gres,
         exclusive=shared == "exclusive",
         oversubscribe=shared == "ok",
-        constraint=get("features") or "",
+        constraint=text("features"),
+        prefer=text("prefer"),
         node_list=tuple(dict.fromkeys(names_of(get("req_nodes")))),
         exclude=names_of(get("exc_nodes")),
         contiguous=bool(get("contiguous")),

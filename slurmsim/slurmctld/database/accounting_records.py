@@ -15,6 +15,7 @@ from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.live_job import task_list
 from slurmsim.slurmctld.base.step import BATCH, ENDED, EXTERN, NAMES, NO_STATUS, WAITED, Step, derived_code, lost_script
+from slurmsim.slurmctld.fields.used_features import placed_by
 from slurmsim.states import FINAL_STATES, JobState, Reason, is_held
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         tres_alloc=_given_tres(cluster, core) | _energy(cluster, core, over=end > 0) if started else {},
         priority=first.priority, flags=_flags(live, core, started),
         reason=_reason(cluster, live, core),
-        constraints=_asked(live, "features"),
+        constraints=placed_by(live, cluster) or "",
         resv_name=_resv_name(core), resv_id=_resv_id(cluster, core),
         restarts=core.restarts, asked=live.asked, admin_comment=_asked(live, "admin_comment"),
         comment=_asked(live, "comment"), first_cpus=_first(alloc.cpus if alloc else 0),

@@ -44,6 +44,7 @@ from slurmsim.slurmctld.fields.job_details import (
 )
 from slurmsim.slurmctld.fields.last_sched_eval import begins_to_accrue, last_evaluated, looked_last, looks
 from slurmsim.slurmctld.fields.output_files import shown_file
+from slurmsim.slurmctld.fields.used_features import shown_features, shown_preference
 from slurmsim.states import JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
@@ -571,6 +572,8 @@ _TOLD = (*(row for row in REQUEST if row.shown), *CARRIED)
 FIELDS: dict[str, Getter] = {
     **{row.name: _text(row.name) if row.kind in ("text", "nodes") else _asked(row.name) for row in _TOLD},
     **{row.name: _asked(row.name, 0) for row in _TOLD if row.kind == "amount"},
+    "features": shown_features,
+    "prefer": shown_preference,
     "job_id": lambda r, c: r.job.id,
     "array_job_id": lambda r, c: r.job.array.id if r.job.array is not None else 0,
     "array_task_id": lambda r, c: None if _is_list(r, c) or r.job.emptied else r.job.task,

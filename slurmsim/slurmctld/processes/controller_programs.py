@@ -24,6 +24,7 @@ from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.fields.job_details import says_requeue
 from slurmsim.slurmctld.fields.sharing import exclusive, oversubscribe
+from slurmsim.slurmctld.fields.used_features import placed_by
 from slurmsim.slurmctld.processes import node_programs, power_programs, steps
 from slurmsim.states import JobState
 
@@ -123,7 +124,7 @@ def environment(cluster: LiveCluster, live: LiveJob, kind: str, run: int) -> dic
     told: dict[str, Any] = {
         "SLURM_CLUSTER_NAME": cluster.spec.name, "SLURM_JOBID": live.id, "SLURM_JOB_ID": live.id,
         "SLURM_JOB_ACCOUNT": core.account or None, "SLURM_JOB_QOS": (core.qos or None) if newest else None,
-        "SLURM_JOB_COMMENT": asked.get("comment"), "SLURM_JOB_CONSTRAINTS": asked.get("features"),
+        "SLURM_JOB_COMMENT": asked.get("comment"), "SLURM_JOB_CONSTRAINTS": placed_by(live, cluster),
         "SLURM_JOB_CPUS_PER_NODE": node_programs.cpus_of(core), "SLURM_JOB_EXTRA": asked.get("extra"),
         "SLURM_JOB_GID": live.person.gid, "SLURM_JOB_GROUP": live.person.group, "SLURM_JOB_UID": live.person.uid,
         "SLURM_JOB_USER": live.person.name, "SLURM_JOB_LICENSES": asked.get("licenses"),

@@ -24,6 +24,7 @@ from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.live_job import Row
 from slurmsim.slurmctld.fields.job_fields import FIELDS
 from slurmsim.slurmctld.fields.node_fields import UNTOLD_COMING, UNTOLD_OFF
+from slurmsim.slurmctld.fields.used_features import placed_by
 from slurmsim.slurmd.supervisor import NOT_THERE
 
 if TYPE_CHECKING:
@@ -223,7 +224,8 @@ class PowerPrograms:
         if not since(self._cluster.release, "resume_file_of_jobs"):
             return {"job_id": job_id, "nodes": self._shown(nodes)}
         found: dict[str, Any] = {
-            "extra": asked.get("extra"), "job_id": job_id, "features": asked.get("features"),
+            "extra": asked.get("extra"), "job_id": job_id,
+            "features": None if live is None else placed_by(live, self._cluster),
             "nodes_alloc": self._shown(core.nodes), "nodes_resume": self._shown(nodes),
             "partition": core.partition.name, "reservation": core.reservation_name or None,
         }  # fmt: skip

@@ -26,6 +26,7 @@ refers to other records is made when all of them are there.
 | 18 | before 0.7.0 | jobs that were sent STOP |
 | 19 | before 0.7.0 | prologs and epilogs that run, jobs that are expedited |
 | 20 | before 0.7.0 | which cores and devices jobs have, where it matters |
+| 21 | before 0.7.0 | what jobs prefer |
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     18: {"live job": {"stopped": False}},
     19: {"live job": {"programs": ["t"], "expedited": ""}},
     20: {"allocation": {"held": None}},
+    21: {"shape": {"lead": 0, "preferred": None}},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {

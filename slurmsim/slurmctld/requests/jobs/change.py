@@ -39,8 +39,8 @@ GRES = ("cpus_per_tres", "tres_per_job", "tres_per_node", "tres_per_socket", "tr
 # what makes another request of a waiting job
 _REQUEST = frozenset({
     "min_nodes", "max_nodes", "num_tasks", "cpus_per_task", "ntasks_per_node", "pn_min_memory", "mem_per_cpu", "shared",
-    "min_cpus", "pn_min_cpus", "features", "req_nodes", "exc_nodes", "contiguous", "req_switch", "wait4switch",
-    "sockets_per_node", "cores_per_socket", "threads_per_core", "pn_min_tmp_disk", *GRES,
+    "min_cpus", "pn_min_cpus", "features", "prefer", "req_nodes", "exc_nodes", "contiguous", "req_switch",
+    "wait4switch", "sockets_per_node", "cores_per_socket", "threads_per_core", "pn_min_tmp_disk", *GRES,
 })  # fmt: skip
 _SUB = {
     "account": "account", "qos": "qos", "reservation": "reservation", "licenses": "licenses", "deadline": "deadline",

@@ -51,7 +51,7 @@ from slurmsim.slurmctld.requests.jobs.recurring import check_changeable
 from slurmsim.slurmctld.requests.jobs.rights import is_stranger
 from slurmsim.slurmctld.requests.jobs.sizes import counts, sizes, tasks_per_node
 from slurmsim.slurmctld.requests.submit.normalising import plain_features
-from slurmsim.slurmctld.requests.submit.refusals import check_gres
+from slurmsim.slurmctld.requests.submit.refusals import check_gres, check_preference
 from slurmsim.states import JobState, is_held
 
 if TYPE_CHECKING:
@@ -385,15 +385,24 @@ def _resources(u: Update) -> None:
 
 
 def _features(u: Update) -> None:
-    if u.get("features"):
-        u.asked["features"] = plain_features(str(u.get("features")))
     for name in ("features", "prefer"):
+        if u.get(name):
+            u.asked[name] = plain_features(str(u.get(name)))
         value = u.get(name)
         if value is not None and value != (u.present(name) or ""):
             u.need_pending()
+            if name == "prefer":
+                _known(u, str(value))
             u.new[name] = value or None
             if name == "features":
                 _tested(u, name)
+
+
+def _known(u: Update, preferred: str) -> None:
+    try:
+        check_preference(u.cluster, preferred)
+    except SubmitError as error:
+        raise Refusal(error.text) from None
 
 
 def _texts(u: Update) -> None:

@@ -58,8 +58,9 @@ def _kept_otherwise(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str, An
     flags = str(asked.get("gres_flags") or "").split(",")
     if cluster.controller.state.table.binds_gres and not {"disable-binding", "enforce-binding"} & set(flags):
         found["gres_flags"] = ",".join([*filter(None, flags), "enforce-binding"])  # as commands ask for it there
-    if asked.get("features"):
-        found["features"] = plain_features(str(asked["features"]))
+    for name in ("features", "prefer"):
+        if asked.get(name):
+            found[name] = plain_features(str(asked[name]))
     if asked.get("req_switch"):
         wait, longest = asked.get("wait4switch"), cluster.controller.state.cluster.max_switch_wait_s
         found["wait4switch"] = longest if wait is None else min(int(wait), longest)

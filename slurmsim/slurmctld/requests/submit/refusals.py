@@ -181,11 +181,17 @@ def _check_features(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
     counted = "*" in text and "[" not in text and not {"&", "|", ","}.isdisjoint(text)
     if counted and since(cluster.release, "counts_in_brackets"):
         raise SubmitError(BAD_FEATURE)
-    if preferred:
-        try:
-            parse_constraint(preferred, cluster.controller.state.table.known_features())
-        except SubmitError:
-            raise SubmitError(BAD_PREFERENCE) from None
+    check_preference(cluster, preferred)
+
+
+def check_preference(cluster: LiveCluster, preferred: str) -> None:
+    """Refuse unknown features that a job prefers. Raises SubmitError."""
+    if not preferred:
+        return
+    try:
+        parse_constraint(preferred, cluster.controller.state.table.known_features())
+    except SubmitError:
+        raise SubmitError(BAD_PREFERENCE) from None
 
 
 def _check_shared(asked: Mapping[str, Any]) -> None:

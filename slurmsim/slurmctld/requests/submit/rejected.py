@@ -25,7 +25,7 @@ def keep_rejected(
     try:
         sub = submission(shown, asked, person.name, cluster.now, bool(cluster.spec.option("JobRequeue")))
         dependency, sub.dependency = cluster.job_table.core_ids(sub.dependency), ""
-        sub.request = replace(sub.request, exclude=(), node_list=(), constraint="")
+        sub.request = replace(sub.request, exclude=(), node_list=(), constraint="", prefer="")
         try:
             partitions, requests = controller.state.cluster.compiled(sub)
         except SubmitError:  # of a type of GRES no node has
