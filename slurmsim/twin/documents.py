@@ -33,6 +33,9 @@ _NUMBERS = (
 )  # fmt: skip
 _MEMORY = (("MinMemoryCPU", "memory_per_cpu"), ("MinMemoryNode", "memory_per_node"),
            ("MinTmpDiskNode", "minimum_tmp_disk_per_node"))  # fmt: skip
+_MOST_THREADS = 8  # of a core
+_KILLS = {"KILL_INV_DEP": "Yes", "KILL_INVALID_DEPENDENCY": "Yes",
+          "NO_KILL_INV_DEP": "No", "NO_KILL_INVALID_DEPENDENCY": "No"}  # fmt: skip
 Job = Mapping[str, Any]
 
 
@@ -64,6 +67,10 @@ def _fields(job: Job) -> Iterator[tuple[str, str]]:
     yield "ExitCode", _exit_code(job.get("exit_code"))
     yield "OverSubscribe", _shared(job)
     yield "Contiguous", str(int(job.get("contiguous") is True))
+    yield "ReqB:S:C:T", f"0:0:*:{_number(job.get('threads_per_core')) or '*'}"
+    yield "KillOnInvalidDependent", next((_KILLS[word] for word in _words(job.get("flags")) if word in _KILLS), "")
+    switches, wait = _number(job.get("required_switches")), _number(job.get("maximum_switch_wait_time"))
+    yield "Switches", f"{switches}@00:00:{wait or 0}" if switches not in ("", "0") else ""
     low, high = _number(job.get("node_count")), _number(job.get("max_nodes"))
     yield "NumNodes", f"{low or 1}-{high}" if high not in ("", "0") else low
     array, task = _number(job.get("array_job_id")), _number(job.get("array_task_id"))
@@ -116,17 +123,26 @@ def _details(job: Job) -> Iterator[dict[str, str]]:
     if not isinstance(held, dict):
         return
     nodes = held.get("nodes")
-    rows = nodes.get("allocation") if isinstance(nodes, dict) else held.get("allocated_nodes")
+    rows = _rows(nodes.get("allocation") if isinstance(nodes, dict) else held.get("allocated_nodes"))
+    rows = [row for row in rows if isinstance(row, dict)]
     gres = _words(job.get("gres_detail"))
-    for number, row in enumerate(rows if isinstance(rows, list) else ()):
-        if isinstance(row, dict):
-            memory = row.get("memory")
-            size = memory.get("allocated") if isinstance(memory, dict) else row.get("memory_allocated")
-            yield {
-                "Nodes": _text(row.get("name")) or _text(row.get("nodename")),
-                "CPU_IDs": ranges(_cores(row.get("sockets"))), "Mem": f"{_number(size) or 0}M",
-                "GRES": gres[number] if number < len(gres) else "",
-            }  # fmt: skip
+    cores = [_cores(row.get("sockets")) for row in rows]
+    threads = _threads_a_core(held, sum(map(len, cores)))
+    for number, row in enumerate(rows):
+        memory = row.get("memory")
+        size = memory.get("allocated") if isinstance(memory, dict) else row.get("memory_allocated")
+        yield {
+            "Nodes": _text(row.get("name")) or _text(row.get("nodename")),
+            "CPU_IDs": ranges([core * threads + one for core in cores[number] for one in range(threads)]),
+            "Mem": f"{_number(size) or 0}M",
+            "GRES": gres[number] if number < len(gres) else "",
+        }  # fmt: skip
+
+
+def _threads_a_core(held: Mapping[str, Any], cores: int) -> int:
+    """Return how many CPUs of each of its cores a job has; 22.05 calls them cores where it counts them."""
+    cpus = _number(held.get("cpus")) or _number(held.get("allocated_cores"))
+    return min(max(1, int(cpus) // cores), _MOST_THREADS) if cpus and cores else 1
 
 
 def _cores(sockets: Any) -> list[int]:
