@@ -50,6 +50,8 @@ def settle_records(twin: Twin) -> None:
             core.accrue_time = job.accrue
         if core.eligible_time is not None and (job.eligible is not None or not core.queued):
             core.eligible_time = job.eligible
+        if job.eligible is not None:
+            state.queue.unasked.pop(core.id, None)  # a pass has asked whether it may start
         if job.sluid and (number := sluid.number_of(job.sluid)) is not None:
             twin.engine.storage.first(live).db_index = number
         if job.state == JobState.PENDING and job.reason and job.reason != "None":
