@@ -48,6 +48,8 @@ class InputError(SlurmSimError):
         Where: path as the user gave it, 1-based line number, column or key name. Each may be missing.
     expected
         What would have been right, in a few words.
+    log
+        The lines slurmctld logs of it as it ends; () where they are not known.
     """
 
     def __init__(
@@ -58,7 +60,9 @@ class InputError(SlurmSimError):
         line: int | None = None,
         field: str | None = None,
         expected: str | None = None,
+        log: tuple[str, ...] = (),
     ) -> None:
+        self.log = log
         message = clipped(message)
         field = None if field is None else clipped(field, MOST_FIELD)
         expected = None if expected is None else clipped(expected, MOST_EXPECTED)

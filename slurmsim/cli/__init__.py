@@ -235,6 +235,8 @@ def _run(args: argparse.Namespace) -> int:
         return 2
     except SlurmSimError as error:
         print(f"slurmsim: error: {clipped(str(error), _MOST_ERROR)}", file=sys.stderr)
+        for line in error.log if isinstance(error, InputError) else ():
+            print(f"  slurmctld: {line}", file=sys.stderr)
         return 2 if isinstance(error, InputError) else 1
     except BrokenPipeError:
         _drop_stdout()

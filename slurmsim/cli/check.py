@@ -109,7 +109,8 @@ def inspect(
 
 
 def _as_finding(error: ConfigError, key: str) -> Finding:
-    return Finding("error", error.file, error.line, error.field or key, "", error.message, error.expected or "")
+    return Finding("error", error.file, error.line, error.field or key, "", error.message, error.expected or "",
+                   error.log)  # fmt: skip
 
 
 def _policy_findings(examination: Examination, conf: Path) -> list[Finding]:
@@ -132,7 +133,7 @@ def _policy_findings(examination: Examination, conf: Path) -> list[Finding]:
 
 
 def _as_text(conf: Path, findings: Sequence[Finding], seen: Sequence[Seen], accounting: Accounting | None) -> list[str]:
-    lines = [str(finding) for finding in findings]
+    lines = [line for one in findings for line in (str(one), *(f"  slurmctld: {said}" for said in one.log))]
     rows = _rows(seen)
     if lines and rows:
         lines.append("")

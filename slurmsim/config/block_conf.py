@@ -26,7 +26,8 @@ def read_blocks(lines: Iterable[ConfLine], table: NodeTable, report: Report, sho
         elif key == "blockname":
             name = line.pairs[0].value
             if name in found:
-                report.error(line.place, "BlockName", name, "this block is defined twice")
+                report.error(line.place, "BlockName", name, "this block is defined twice",
+                             log=(f"fatal: Block ({name}) has already been defined",))  # fmt: skip
             found[name] = BlockSpec(name, nodes_of(read_attributes(line, BLOCK_KEYS, report), table, report))
         else:
             report.error(line.place, line.pairs[0].key, line.pairs[0].value, "opens no line here",
@@ -35,14 +36,17 @@ def read_blocks(lines: Iterable[ConfLine], table: NodeTable, report: Report, sho
         report.error(Place(shown), "TopologyPlugin", "", "topology/block needs a topology.conf with BlockName lines")
         return None
     text, place = (sizes.pairs[0].value, sizes.place) if sizes is not None else ("", Place(shown))
-    return block_topology(found, text, place, table, report)
+    return block_topology(found, text, place, table, report, ())
 
 
 def block_topology(
-    found: dict[str, BlockSpec], sizes: str, place: Place, table: NodeTable, report: Report
+    found: dict[str, BlockSpec], sizes: str, place: Place, table: NodeTable, report: Report, log: tuple[str, ...]
 ) -> BlockTopologySpec | None:
-    """Return base blocks in their order with the sizes of blocks, a comma list or ""; wrong ones become errors."""
-    base, levels = _levels(sizes, place, report)
+    """Return base blocks in their order with the sizes of blocks, a comma list or ""; wrong ones become errors.
+
+    `log` is what slurmctld logs of a wrong size, () where that is not known.
+    """
+    base, levels = _levels(sizes, place, report, log)
     base = base or next((len(block.nodes) for block in found.values() if block.nodes), 0)
     if not base:
         report.error(place, "BlockName", "", "no block has a node, and there are no BlockSizes")
@@ -54,7 +58,7 @@ def block_topology(
     return BlockTopologySpec(tuple(found.values()), base, tuple(kept if more is None else [*kept, more]), written)
 
 
-def _levels(text: str, place: Place, report: Report) -> tuple[int, tuple[int, ...]]:
+def _levels(text: str, place: Place, report: Report, log: tuple[str, ...]) -> tuple[int, tuple[int, ...]]:
     """Return the nodes a base block counts with, 0 where the file does not say, and which powers of two are blocks."""
     if not text:
         return 0, DEFAULT_LEVELS
@@ -65,7 +69,7 @@ def _levels(text: str, place: Place, report: Report) -> tuple[int, tuple[int, ..
         times = n // base if n and n % base == 0 else 0
         if not times or times & (times - 1) or times.bit_length() > MOST_LEVELS:
             report.error(place, "BlockSizes", text, f"{word!r} is no size of a block",
-                         "the first size, and its products with 2, 4, 8 …")  # fmt: skip
+                         "the first size, and its products with 2, 4, 8 …", log)  # fmt: skip
             return 0, ()
         levels.add(times.bit_length() - 1)
     return base, tuple(sorted(levels))

@@ -23,6 +23,7 @@ class Finding:
     value: str
     message: str  # what is wrong or what is not modelled, and what happens instead
     expected: str = ""  # for errors: what would have been right, in a few words; "" when the message says it
+    log: tuple[str, ...] = ()  # for errors: the lines slurmctld logs as it ends; () where they are not known
 
     def __str__(self) -> str:
         """One line for a user: ``slurm.conf:7: warning: PreemptType=preempt/qos: …``."""
@@ -33,7 +34,8 @@ class Finding:
 
     def as_error(self) -> ConfigError:
         """Return the finding as the exception a caller sees."""
-        return ConfigError(self.message, file=self.file, line=self.line, field=self.key, expected=self.expected or None)
+        return ConfigError(self.message, file=self.file, line=self.line, field=self.key, expected=self.expected or None,
+                           log=self.log)  # fmt: skip
 
 
 def warnings_among(findings: Iterable[Finding]) -> list[str]:
@@ -80,9 +82,11 @@ class Report:
     findings: list[Finding] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
 
-    def error(self, place: Place, key: str, value: str, message: str, expected: str = "") -> None:
-        """Add an error: the configuration is refused because of it."""
-        self.findings.append(Finding("error", place.file, place.line, key, value, message, expected))
+    def error(
+        self, place: Place, key: str, value: str, message: str, expected: str = "", log: tuple[str, ...] = ()
+    ) -> None:
+        """Add an error: the configuration is refused because of it; `log` is what slurmctld logs as it ends."""
+        self.findings.append(Finding("error", place.file, place.line, key, value, message, expected, log))
 
     def warning(self, place: Place, key: str, value: str, message: str) -> None:
         """Add a warning: the configuration is accepted, but a part of it does not count as written."""

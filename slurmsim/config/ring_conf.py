@@ -30,8 +30,10 @@ def read_rings(lines: Iterable[ConfLine], table: NodeTable, report: Report, show
 def add_ring(found: dict[str, RingSpec], name: str, nodes: str, place: Place, table: NodeTable, report: Report) -> None:
     """Add a ring to those `found`; one that is there already or too long becomes an error."""
     if name in found:
-        report.error(place, "RingName", name, "this ring is defined twice")
+        report.error(place, "RingName", name, "this ring is defined twice",
+                     log=(f"fatal: Ring ({name}) has already been defined",))  # fmt: skip
     names = tuple(listed(nodes, place, table, report))
     if len(names) > MOST_NODES:
-        report.error(place, "Nodes", nodes, f"{len(names)} nodes are too many for ring {name}", f"{MOST_NODES} at most")
+        report.error(place, "Nodes", nodes, f"{len(names)} nodes are too many for ring {name}", f"{MOST_NODES} at most",
+                     (f"fatal: Ring ({name}) is bigger than {MOST_NODES}",))  # fmt: skip
     found[name] = RingSpec(name, names)

@@ -33,7 +33,8 @@ def read_topology(lines: Iterable[ConfLine], table: NodeTable, report: Report) -
         switches = tuple(dict.fromkeys(expand_names(below, line.place, "Switches", report))) if below else ()
         for name in expand_names(line.pairs[0].value, line.place, "SwitchName", report):
             if name in found:
-                report.error(line.place, "SwitchName", name, "this switch is defined twice")
+                report.error(line.place, "SwitchName", name, "this switch is defined twice",
+                             log=(f"fatal: Switch ({name}) has already been defined",))  # fmt: skip
             found[name] = SwitchSpec(name, nodes, switches)
             places[name] = line.place
     check_tree(found, places, table, report)
@@ -63,7 +64,8 @@ def check_tree(found: dict[str, SwitchSpec], places: dict[str, Place], table: No
     for name, spec in found.items():
         for below in spec.switches:
             if below not in found:
-                report.error(places[name], "Switches", below, f"switch {name} joins a switch that no line defines")
+                report.error(places[name], "Switches", below, f"switch {name} joins a switch that no line defines",
+                             log=(f"fatal: Switch configuration {name} has invalid child ({below})",))  # fmt: skip
             elif below in parent:
                 report.warning(places[name], "Switches", below,
                                f"is below {parent[below]} already: ways lead over {name}, as in Slurm")  # fmt: skip
@@ -72,7 +74,8 @@ def check_tree(found: dict[str, SwitchSpec], places: dict[str, Place], table: No
         TopologicalSorter({name: spec.switches for name, spec in found.items()}).prepare()
     except CycleError as error:
         name = next(name for name in error.args[1] if name in found)
-        report.error(places[name], "Switches", name, "is below itself")
+        report.error(places[name], "Switches", name, "is below itself",
+                     log=("fatal: Switch configuration is not a tree",))  # fmt: skip
         return
     joined = {node for spec in found.values() for node in spec.nodes}
     loose = sorted(set(table.nodes) - joined, key=natural_key)

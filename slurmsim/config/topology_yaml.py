@@ -16,6 +16,7 @@ from slurmsim.config.nodes import NodeTable, expand_names
 from slurmsim.config.option import earlier
 from slurmsim.config.ring_conf import add_ring
 from slurmsim.config.topology_conf import check_tree, listed
+from slurmsim.config.unreadable_yaml import NO_KIND, refusal
 from slurmsim.config.yaml_conf import YamlConf
 from slurmsim.hostlist import natural_key
 from slurmsim.model.block import BlockSpec
@@ -42,7 +43,9 @@ _NEWER = ("ring", "torus3d")
 def read_topologies(text: str, table: NodeTable, report: Report, shown: str) -> tuple[TopologySpec, ...]:
     """Return the topologies, the cluster's default first; what contradicts itself becomes an error in `report`."""
     reader = _Reader(table, report, Place(shown))
-    rows = reader.parsed(text, "topologies")
+    found = reader.loaded(text)
+    reader.log = refusal(found, report.release, shown)
+    rows = reader.rows(found, "topologies")
     if not rows and not report.errors:
         reader.wrong("", "it has no topology", "a list of topologies")
     specs = {spec.name: (bool(row.get("cluster_default")), spec) for row in rows if (spec := reader.topology(row))}
@@ -61,6 +64,11 @@ def check_partitions(partitions: Sequence[PartitionSpec], known: Sequence[str], 
 
 class _Reader(YamlConf):
     """The topologies of one file."""
+
+    log: tuple[str, ...] = ()  # what slurmctld says of a file that its parser cannot read
+
+    def wrong(self, key: str, message: str, expected: str = "", log: tuple[str, ...] = ()) -> None:
+        super().wrong(key, message, expected, self.log or log)
 
     def mapping(self, found: Any, what: str, known: Sequence[str]) -> Mapping[str, Any]:
         """Return a mapping, empty with an error where it is none; keys that are not `known` are told."""
@@ -87,7 +95,7 @@ class _Reader(YamlConf):
         given = [kind for kind in _KINDS if row.get(kind) not in (None, {}, False)]
         if not name or len(given) != 1:
             self.wrong("topology", f"topology {name!r} has {' and '.join(given) or 'no kind'}",
-                       f"a name and one of {', '.join(_KINDS)}")  # fmt: skip
+                       f"a name and one of {', '.join(_KINDS)}", () if given else NO_KIND)  # fmt: skip
             return None
         kind = given[0]
         if kind in _NEWER and earlier(self.report.release, "26.05"):
@@ -99,8 +107,9 @@ class _Reader(YamlConf):
 
     def flat(self, name: str, found: Any) -> TopologySpec:
         if isinstance(found, dict):
-            self.mapping(found, "flat", ("alpha_step_rank",))
-        elif found is not True:
+            row = self.mapping(found, "flat", ("alpha_step_rank",))
+            return TopologySpec(name, alpha_step_rank=row.get("alpha_step_rank") is True)
+        if found is not True:
             self.wrong("flat", "is neither true nor a mapping")
         return TopologySpec(name)
 
@@ -112,7 +121,8 @@ class _Reader(YamlConf):
             if below and nodes:
                 self.wrong("switch", f"{one} joins nodes and switches", "nodes or children")
             if one in switches:
-                self.wrong("switch", f"{one} is defined twice")
+                self.wrong("switch", f"{one} is defined twice",
+                           log=(f"fatal: Switch ({one}) has already been defined",))  # fmt: skip
             names = tuple(dict.fromkeys(expand_names(below, self.place, "children", self.report))) if below else ()
             switches[one] = SwitchSpec(one, self.sorted_nodes(nodes), names)
         if not switches:
@@ -130,10 +140,12 @@ class _Reader(YamlConf):
             self.mapping(one, "blocks", ("block", "nodes"))
             called = self.text(one, "block")
             if called in blocks:
-                self.wrong("block", f"{called} is defined twice")
+                self.wrong("block", f"{called} is defined twice",
+                           log=(f"fatal: Block ({called}) has already been defined",))  # fmt: skip
             blocks[called] = BlockSpec(called, self.sorted_nodes(self.text(one, "nodes")))
         sizes = self.text(row, "block_sizes")
-        made = block_topology(blocks, sizes, self.place, self.table, self.report) if blocks else None
+        wrong_size = (f"fatal: Invalid BlockSizes value in topology {name}",)
+        made = block_topology(blocks, sizes, self.place, self.table, self.report, wrong_size) if blocks else None
         if not blocks:
             self.wrong("block", f"topology {name} has no block")
         return TopologySpec(name, "topology/block", blocks=made)
@@ -169,23 +181,24 @@ class _Reader(YamlConf):
         parts: tuple[RegionSpec, ...] = ()
         n_cells = dims[0] * dims[1] * dims[2]
         if not name or n_cells > MOST_CELLS or (regions and self.text(row, "nodes")):
-            self.wrong("toruses", "a torus has a name, dims of at most 65,536 places, and either nodes or regions")
+            self.wrong("toruses", "a torus has a name, dims of at most 65,536 places, and either nodes or regions",
+                       log=(f"fatal: Torus3d ({name}) has invalid configuration",))  # fmt: skip
             return TorusSpec(name, dims)
         if regions:
             parts = tuple(self.region(one, dims) for one in regions)
             cells = self.filled(TorusSpec(name, dims), parts)
         else:
             text = self.text(row, "nodes")
-            cells = self.cells(text, n_cells) if text else [""] * n_cells
+            cells = self.cells(text, n_cells, (name, dims)) if text else [""] * n_cells
         placements = [self.placement(one, dims) for one in self.rows(row.get("placements"), "placements")]
         return TorusSpec(name, dims, tuple(cells), tuple(placements), parts)
 
-    def cells(self, text: str, count: int) -> list[str]:
-        """Return the nodes of a hostlist, "" for each that is none; there have to be `count` names."""
+    def cells(self, text: str, count: int, torus: tuple[str, Point] | None = None) -> list[str]:
+        """Return the nodes of a hostlist, "" for each that is none; there have to be `count` names, of a `torus`."""
         names = expand_names(text, self.place, "nodes", self.report)
         known = set(listed(text, self.place, self.table, self.report)) if names else set()
         if names and len(names) != count:
-            self.wrong("nodes", f"{len(names)} nodes for {count} places")
+            self.wrong("nodes", f"{len(names)} nodes for {count} places", log=_wrong_number(torus, count, len(names)))
         return [name if name in known else "" for name in (*names, *[""] * count)][:count]
 
     def region(self, row: Mapping[str, Any], dims: Point) -> RegionSpec:
@@ -229,3 +242,12 @@ class _Reader(YamlConf):
             return least, least, least
         x, y, z = numbers
         return x, y, z
+
+
+def _wrong_number(torus: tuple[str, Point] | None, count: int, there: int) -> tuple[str, ...]:
+    """Return what slurmctld logs of a torus with other nodes than places; () for a region of one."""
+    if torus is None:
+        return ()
+    name, (x, y, z) = torus
+    return (f"error: Torus3d dimensions {x}x{y}x{z}={count} do not match node count {there}",
+            f"fatal: Torus3d ({name}) has invalid configuration")  # fmt: skip

@@ -17,20 +17,22 @@ class YamlConf:
     def __init__(self, table: NodeTable, report: Report, place: Place) -> None:
         self.table, self.report, self.place = table, report, place
 
-    def wrong(self, key: str, message: str, expected: str = "") -> None:
-        self.report.error(self.place, key, "", message, expected)
+    def wrong(self, key: str, message: str, expected: str = "", log: tuple[str, ...] = ()) -> None:
+        self.report.error(self.place, key, "", message, expected, log)
 
     def parsed(self, text: str, what: str) -> list[Mapping[str, Any]]:
         """Return the rows of the whole file; none, with an error, where it cannot be read."""
+        return self.rows(self.loaded(text), what)
+
+    def loaded(self, text: str) -> Any:
+        """Return what the file says; None, with an error, where it cannot be read."""
         try:
-            found = read_yaml(text.encode())
+            return read_yaml(text.encode())
         except Unreadable as error:
             self.wrong("", " ".join(str(error).split()))
-            return []
         except ModuleNotFoundError:
             self.wrong("", f"it takes PyYAML to read this file: {how_to_install('rest')}")
-            return []
-        return self.rows(found, what)
+        return None
 
     def rows(self, found: Any, what: str) -> list[Mapping[str, Any]]:
         """Return a list of mappings; one mapping is a list of one, and nothing a list of none."""

@@ -25,7 +25,7 @@ import traceback
 from contextlib import suppress
 from pathlib import Path
 
-from slurmsim.errors import SlurmSimError
+from slurmsim.errors import InputError, SlurmSimError
 from slurmsim.jwt_key import KEY_FILE
 from slurmsim.live.daemon import prepare
 from slurmsim.live.going_on import replace_conf
@@ -45,6 +45,10 @@ def _cluster_name(conf: Path) -> str:
     """Return the ClusterName of a slurm.conf."""
     found = re.search(r"^[ \t]*ClusterName[ \t]*=[ \t]*(\S+)", conf.read_text("utf-8"), re.IGNORECASE | re.MULTILINE)
     return found[1].lower() if found else "cluster"
+
+
+class NotStarted(SlurmSimError):
+    """The daemon ended before it was ready; the text is what it logged."""
 
 
 class Keeper:
@@ -82,6 +86,8 @@ class Keeper:
                     self._reset()
                 case _:
                     return 1, f"no request {what}\n"
+        except NotStarted as error:
+            return 1, f"{error}\n"
         except (SlurmSimError, OSError) as error:
             return 1, f"{what}: fatal: {error}\n"
         return 0, ""
@@ -190,6 +196,8 @@ class Keeper:
         )  # fmt: skip
         if exists(self.folder) and new_files:
             replace_conf(self.folder, conf, RELEASE)
+        log = self.prefix / "var" / "log" / "slurmctld.log"
+        before = len(log.read_text("utf-8", "replace")) if log.exists() else 0
         news, told = os.pipe()
         sys.stdout.flush()
         pid = os.fork()
@@ -200,8 +208,8 @@ class Keeper:
             ready = any(line.strip() == READY for line in lines)
         if not ready:
             os.waitpid(pid, 0)
-            said = (self.prefix / "var" / "log" / "slurmctld.log").read_text("utf-8", "replace").strip().splitlines()
-            raise SlurmSimError(said[-1] if said else "the daemon ended")
+            said = log.read_text("utf-8", "replace")[before:].strip().splitlines()
+            raise NotStarted("\n".join(f"slurmctld: {line}" for line in said) if said else "the daemon ended")
         self.pid = pid
 
     def _serve(self, settings: Settings, news: int, told: int) -> int:
@@ -218,7 +226,8 @@ class Keeper:
             prepared = prepare(self.folder, settings)  # here: a fork loses its parent's folders
             return serve(prepared.folder, prepared.header, starter.progress, starter.ready)
         except SlurmSimError as error:
-            print(f"slurmctld: fatal: {error}", file=sys.stderr, flush=True)
+            log = error.log if isinstance(error, InputError) else ()
+            print("\n".join((f"fatal: {error}", *log)), file=sys.stderr, flush=True)
         except BaseException:
             traceback.print_exc()
         return 1

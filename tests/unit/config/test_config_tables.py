@@ -151,7 +151,7 @@ def test_check_as_json(conf: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["errors"], found["warnings"], found["conf"]) == (0, 1, str(conf))
     assert found["findings"][0] | {"message": ""} == {
         "severity": "warning", "file": str(conf), "line": 5, "key": "BurstBufferType", "value": "lua", "message": "",
-        "expected": ""}  # fmt: skip
+        "expected": "", "log": []}  # fmt: skip
     assert found["keys"][0] == {
         "status": "not modelled", "file": str(conf), "line": 5, "key": "BurstBufferType", "value": "lua",
         "why": "jobs do not wait for stage-in or stage-out"}  # fmt: skip

@@ -8,6 +8,7 @@ import pytest
 
 pytest.importorskip("yaml", reason="NOT TESTED: topology.yaml: PyYAML is not installed")
 
+from slurmsim.cli import main
 from slurmsim.config.load import examine, parse_cluster
 from slurmsim.errors import ConfigError
 from slurmsim.model.cluster import ClusterSpec
@@ -150,3 +151,67 @@ def test_rings_refused(lines: str, message: str) -> None:
     conf = RING_CONF.replace("n[1-8] CPUs", "m[1-20] CPUs")
     with pytest.raises(ConfigError, match=message):
         parse_cluster(conf, topology_lines=lines or "\n", release="26.05")
+
+
+UNREADABLE = [
+    ("plain words", "#/", "Unexpected type string when expecting a list", 9202),
+    ("- plain", "#/", "Rejecting string when dictionary expected", 9209),
+    ("block: [{block: one}]", "#/block/", "Rejecting list when dictionary expected", 9209),
+    ("block: {block_sizes: [4], blocks: one}", "#/block/blocks/", "Unexpected type string when expecting a list", 9202),
+    ("tree: {switches: [s1]}", "#/tree/switches/", "Rejecting string when dictionary expected", 9209),
+    ("torus3d: {toruses: [{name: p, dims: 2x2}]}", "#/torus3d/toruses/dims/",
+     "Rejecting string when dictionary expected", 9209),
+    ("torus3d: {toruses: {name: p, regions: r}}", "#/torus3d/toruses/regions/",
+     "Unexpected type string when expecting a list", 9202),
+    ("flat: true\n  ring: {rings: {ring: r, nodes: n1}}", "#/ring/",
+     "Field ring is mutually excusive with fields block, tree and flat", -1),
+    ("tree: {switches: {switch: s, nodes: n1}}\n  flat: true", "#/tree/",
+     "Field tree is mutually excusive with fields block and flat", -1),
+]  # fmt: skip
+MEANS = {9202: "Unable to convert Data type", 9209: "Data parser expected a dictionary or object",
+         -1: "Unspecified error"}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "source", "words", "code"), UNREADABLE)
+def test_what_slurmctld_logs_of_a_file_it_cannot_read(text: str, source: str, words: str, code: int) -> None:
+    """As real 26.05 wrote it, the last line included."""
+    with pytest.raises(ConfigError) as refused:
+        read(text if source == "#/" else f"- topology: t\n  {text}\n", CONF.replace(" Topology=two", ""))
+    parser, listed, loading, fatal = refused.value.log
+    assert parser == f"error: {source}: parser=data_parser/v0.0.45 rc[{code}]={MEANS[code]} -> {words}"
+    assert listed.startswith("error: [") and listed.endswith(f"] source: {source}, description: {words}, rc: {code}")
+    assert loading == f"error: Failed to load topology.yaml: {MEANS[code]}"
+    assert fatal == "fatal: Failed to initialize topology plugin"
+
+
+def test_releases_before_26_05_say_it_in_their_words() -> None:
+    with pytest.raises(ConfigError) as refused:
+        read("- topology: t\n  block: {blocks: [{block: b, nodes: n1}]}\n  flat: true\n", release="25.11")
+    assert refused.value.log[0].endswith("parser=data_parser/v0.0.44 rc[-1]=Unspecified error -> "
+                                         "Field flat is mutually excusive with fields tree and block")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "log"),
+    [
+        ("flat: true", "flat: false", ["error: _get_plugin_index_by_type: cannot create topo context for (null)",
+                                       "fatal: Failed to initialize topology plugin"]),
+        ("[2, 4]", "[2, 3]", ["fatal: Invalid BlockSizes value in topology two"]),
+        ("block: b2", "block: b1", ["fatal: Block (b1) has already been defined"]),
+        ('"s[1-2]"', '"s[1-3]"', ["fatal: Switch configuration top has invalid child (s3)"]),
+        ("switch: s2, nodes", "switch: s2, children: top, x", ["fatal: Switch configuration is not a tree"]),
+        ("nodes: n[1-8]", "nodes: n[1-7]", ["error: Torus3d dimensions 2x2x2=8 do not match node count 7",
+                                            "fatal: Torus3d (pod) has invalid configuration"]),
+    ],
+)  # fmt: skip
+def test_what_slurmctld_logs_of_a_topology_that_cannot_be(old: str, new: str, log: list[str]) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read(YAML.replace(old, new, 1))
+    assert list(refused.value.log) == log
+
+
+def test_a_check_shows_what_slurmctld_logs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "slurm.conf").write_text(CONF.replace("n[1-8] CPUs", "n[1-20] CPUs"))
+    (tmp_path / "topology.yaml").write_text("- topology: two\n  ring: {rings: [{ring: r0, nodes: 'n[1-17]'}]}\n")
+    assert main(["check", "--release", "26.05", str(tmp_path / "slurm.conf")]) == 2
+    assert "\n  slurmctld: fatal: Ring (r0) is bigger than 16\n" in capsys.readouterr().out
