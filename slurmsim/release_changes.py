@@ -163,6 +163,21 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "missing_gres_not_named": Change(
         "23.02", "srun", "Of GRES that a step wants and its job does not have the name is not told; it was."
     ),
+    "steps_take_turns": Change(
+        "24.11", "srun", "A step takes the nodes after those of the step before; all began with the first.", OTHERWISE
+    ),
+    "steps_in_order_of_network": Change(
+        "26.05",
+        "srun",
+        "Steps take nodes, and number their tasks, block by block, along rings and through tori; it was by name.",
+        OTHERWISE,
+    ),
+    "existing_jobs_tested": Change(
+        "26.05",
+        "srun",
+        "`--test-only --jobid` tells when that job would start, which waits; it was another.",
+        OTHERWISE,
+    ),
     "gpus_per_socket_of_jobs": Change("23.11", "srun", "`--gpus-per-socket` of a step in a job is warned about."),
     "frequency_by_userspace": Change(
         "23.11",

@@ -106,3 +106,4 @@ class TopologySpec:
     blocks: BlockTopologySpec | None = None
     rings: tuple[RingSpec, ...] = ()
     toruses: tuple[TorusSpec, ...] = ()
+    alpha_step_rank: bool = False  # of a flat one: steps get nodes, and number their tasks, in the order of names

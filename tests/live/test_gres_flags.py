@@ -128,3 +128,23 @@ def test_jobs_are_told_their_shares_of_gpus(tmp_path: Path, share: str, told: st
     batch, step = (tmp_path / "out").read_text().splitlines()
     both = sorted([*told.split(), "SLURM_STEP_GPUS=0"])
     assert (batch, sorted(step.split())) == (told, both)
+
+
+@pytest.mark.parametrize(
+    ("total", "job", "told"),
+    [  # as Slurm's slurmstepd tells it: what the step has, not its job
+        ("mps:200", "mps:100", ["40 0", "100 0"]),
+        ("shard:8", "shard:4", ["2 0", "4 0"]),
+    ],
+)
+def test_steps_are_told_their_own_shares_of_gpus(tmp_path: Path, total: str, job: str, told: list[str]) -> None:
+    name = total.partition(":")[0]
+    conf = CONF.replace("GresTypes=r1,r2,r3", f"GresTypes=gpu,{name}")
+    (tmp_path / "slurm.conf").write_text(conf.replace("r1:4,r2:4,r3:no_consume:2", f"gpu:2,{total}"))
+    (tmp_path / "gres.conf").write_text(f"Name=gpu File=/dev/tty[0-1]\nName={name} Count={total.partition(':')[2]}\n")
+    some = {"mps": "mps:40", "shard": "shard:2"}[name]
+    show = "echo $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE$SLURM_SHARDS_ON_NODE $CUDA_VISIBLE_DEVICES"
+    script = f"srun --overlap --gres={some} sh -c '{show}'\nsrun --overlap --gres={job} sh -c '{show}'"
+    with slurmsim.cluster(conf=tmp_path / "slurm.conf", slurm_version="26.05") as cluster:
+        cluster.run(["sbatch", "-W", f"--gres={job}", "-o", str(tmp_path / "out"), "--wrap", script])
+    assert (tmp_path / "out").read_text().splitlines() == told

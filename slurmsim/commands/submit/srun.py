@@ -21,7 +21,7 @@ from slurmsim.commands.submit.steps.cpu_binding import cpu_binding
 from slurmsim.commands.submit.steps.launch import Launch
 from slurmsim.commands.submit.steps.life import StepLife
 from slurmsim.commands.submit.steps.request import StepRequest
-from slurmsim.commands.submit.submission import Failed, each_would_run, start_lines
+from slurmsim.commands.submit.submission import Failed, each_would_run, start_lines, would_start
 from slurmsim.commands.submit.tasks.multi_prog import BadFile, find_file
 from slurmsim.commands.text.clock_text import Dates
 from slurmsim.commands.text.messages import Messages, Stop, stoppable
@@ -32,7 +32,7 @@ from slurmsim.releases import row
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     from slurmsim.commands.io import Io
@@ -150,7 +150,7 @@ class _Call(AllocatingCall):
 
     def _test(self) -> int:
         try:
-            for found in each_would_run(self.io, [part.request for part in self.parts], self.say):
+            for found in self._tested():
                 dates = Dates(self.io.environ, self.cluster.now, unset="Unknown")
                 for line in start_lines(found, dates(found["start_time"]), self.cluster.release):
                     self.say.info(line)
@@ -160,6 +160,13 @@ class _Call(AllocatingCall):
             self.say.plain(f"allocation failure: {failed.text}")
             return 1
         return 0
+
+    def _tested(self) -> Iterable[dict[str, Any]]:
+        """Return what slurmctld says of the job that --jobid names, since 26.05, or of each component of a new one."""
+        job_id = self.chosen.get("job_id")
+        if job_id is None or not since(self.cluster.release, "existing_jobs_tested"):
+            return each_would_run(self.io, [part.request for part in self.parts], self.say)
+        return [would_start(self.io, int(shown_id_of_task(self.io, str(job_id))), self.part.request)]
 
     def _allocate(self) -> dict[str, Any]:
         """Get an allocation of srun's own. Raises Stop."""

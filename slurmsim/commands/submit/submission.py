@@ -91,6 +91,16 @@ def each_would_run(io: Io, jobs: list[dict[str, Any]], say: Messages) -> Iterato
         yield will_run(io, [job], say)
 
 
+def would_start(io: Io, job_id: int, job: dict[str, Any]) -> dict[str, Any]:
+    """Return when and where a job that waits would start (26.05). Raises Failed."""
+    try:
+        return io.client.call("submit", job=job, will_run=True, of_job=job_id)
+    except Unreachable as away:
+        raise Failed(away.text) from None
+    except Refusal as refusal:
+        raise Failed.by(refusal) from None
+
+
 def _ask(io: Io, jobs: list[dict[str, Any]], will_run: bool) -> dict[str, Any]:
     if len(jobs) > 1:
         return io.client.call("submit", job=jobs[0], components=jobs[1:], will_run=will_run)

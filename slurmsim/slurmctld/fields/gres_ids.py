@@ -7,7 +7,7 @@ Mirrors gres_ctld_job_build_details (gres_ctld.c) and _node_gres_used (gres.c), 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from slurmsim.core.records.job import Job
@@ -118,8 +118,13 @@ def _shares_of(core: Job, node: int, kind: int, cluster: LiveCluster) -> tuple[i
     return () if held is None else dict(held.shares).get(kind, ())
 
 
-def shares_told(core: Job, node: int, cluster: LiveCluster) -> tuple[list[int], dict[str, str]]:
-    """Return the GPUs of a node of which a running job has shares, and the variables that say how much."""
+def shares_told(
+    core: Job, node: int, cluster: LiveCluster, wanted: Mapping[str, int] | None = None
+) -> tuple[list[int], dict[str, str]]:
+    """Return the GPUs of a node of which a running job has shares, and the variables that say how much.
+
+    A step of it has as many of each name as it `wanted`, of the first GPUs that give them.
+    """
     alloc, local = core.alloc, cluster.controller.state.table.local
     held = None if alloc is None or alloc.held is None else alloc.held.get(node)
     gpus: list[int] = []
@@ -127,14 +132,29 @@ def shares_told(core: Job, node: int, cluster: LiveCluster) -> tuple[list[int], 
     if held is None or local is None:
         return gpus, told
     caps = dict(local.layouts[node].shared)
-    for kind, counts in held.shares:
+    for kind, all_counts in held.shares:
+        name = cluster.controller.state.table.gres_kinds[kind][0]
+        counts = all_counts if wanted is None else _first_of(all_counts, wanted.get(name, 0))
         gpus += [k for k, count in enumerate(counts) if count]
-        if cluster.controller.state.table.gres_kinds[kind][0] == "shard":
+        if name == "shard":
             told["SLURM_SHARDS_ON_NODE"] = str(sum(counts))
         elif sum(counts):
-            first = gpus[0]
+            first = next(k for k, count in enumerate(counts) if count)
             told["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"] = str(100 * counts[first] // caps[kind][first])
     return sorted(set(gpus)), told
+
+
+def _first_of(counts: Sequence[int], wanted: int) -> list[int]:
+    """Return how many each gives of so many, the first ones all they have.
+
+    >>> _first_of([0, 4, 4], 6)
+    [0, 4, 2]
+    """
+    found = []
+    for count in counts:
+        found.append(min(count, wanted))
+        wanted -= found[-1]
+    return found
 
 
 def _shared_text(kind: int, node: int, shares: tuple[int, ...], cluster: LiveCluster) -> str:

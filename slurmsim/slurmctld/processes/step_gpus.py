@@ -191,11 +191,11 @@ def shares_of_step(
 ) -> list[tuple[list[int], dict[str, str]]]:  # fmt: skip
     """Return the GPUs of which a step has shares on each node, and the variables that say how much."""
     table = cluster.controller.state.table
-    wanted = [gres_of_step(core, table, asked, places, tasks, name) for name in SHARED]
+    wanted = {name: gres_of_step(core, table, asked, places, tasks, name) for name in SHARED}
     found = []
     for k, node in enumerate(nodes):
-        has = any(counts[k] for counts in wanted)
-        found.append(shares_told(core, node, cluster) if has else ([], {}))
+        mine = {name: counts[k] for name, counts in wanted.items() if counts[k]}
+        found.append(shares_told(core, node, cluster, mine) if mine else ([], {}))
     return found
 
 

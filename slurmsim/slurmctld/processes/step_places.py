@@ -9,6 +9,8 @@ from typing import Any
 
 from slurmsim.data_classes import dataclass, field
 from slurmsim.protocol import Refusal
+from slurmsim.slurmctld.processes.node_ranks import Rank
+from slurmsim.slurmctld.processes.step_turns import Turn
 
 BUSY = "Requested nodes are busy"
 TOO_MANY_CPUS = "More processors requested than permitted"
@@ -40,9 +42,10 @@ class Place:
     tasks: list[int]
     cpus: list[int]
     memory: list[int] = field(default_factory=list)
+    turn: int | None = None  # where the next step of the job begins to look for nodes (`step_turns`)
 
 
-def place_step(asked: Mapping[str, Any], rooms: Sequence[Room]) -> Place:
+def place_step(asked: Mapping[str, Any], rooms: Sequence[Room], turn: Turn | None = None) -> Place:
     """Where a step goes.
 
     Parameters
@@ -53,6 +56,8 @@ def place_step(asked: Mapping[str, Any], rooms: Sequence[Room]) -> Place:
         ``ntasks_per_node``, ``threads_per_core``, ``plane_size``, ``arbitrary`` (places, one a task).
     rooms
         The nodes of the allocation, in order.
+    turn
+        Which of them are looked at first; without it, as they stand.
 
     Raises
     ------
@@ -60,7 +65,9 @@ def place_step(asked: Mapping[str, Any], rooms: Sequence[Room]) -> Place:
         With Slurm's text; `BUSY` where waiting helps.
     """
     usable, blocked = _usable(asked, rooms)
-    nodes = _nodes(asked, rooms, usable, blocked)
+    nodes = _nodes(asked, rooms, usable, blocked, turn)
+    if turn is not None:
+        turn.took(nodes)
     tasks = _layout(asked, nodes, usable, rooms)
     per_task = max(1, int(asked.get("cpu_count") or 0) // max(int(asked["num_tasks"]), 1))
     if asked.get("overcommit"):
@@ -69,7 +76,8 @@ def place_step(asked: Mapping[str, Any], rooms: Sequence[Room]) -> Place:
     cpus = [
         _exactly(n * per_task, asked, rooms[i]) if exact else rooms[i].cpus for i, n in zip(nodes, tasks, strict=True)
     ]
-    return Place(nodes, tasks, cpus, [_memory(asked, rooms[i], n) for i, n in zip(nodes, cpus, strict=True)])
+    memory = [_memory(asked, rooms[i], n) for i, n in zip(nodes, cpus, strict=True)]
+    return Place(nodes, tasks, cpus, memory, None if turn is None else turn.next)
 
 
 def _exactly(cpus: int, asked: Mapping[str, Any], room: Room) -> int:
@@ -107,7 +115,9 @@ def _usable(asked: Mapping[str, Any], rooms: Sequence[Room]) -> tuple[list[int],
     return usable, blocked
 
 
-def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int], blocked: bool) -> list[int]:
+def _nodes(
+    asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int], blocked: bool, turn: Turn | None
+) -> list[int]:
     """Return the nodes of the step. Raises Refusal."""
     cpus = 0 if asked.get("overcommit") else int(asked.get("cpu_count") or 0)
     open_to = [i for i in range(len(rooms)) if i not in (asked.get("excluded") or ())]
@@ -116,6 +126,8 @@ def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int
     if any(not usable[i] for i in named):
         raise Refusal(BUSY if blocked else BAD_MEMORY)
     skip = int(asked.get("relative") or 0)
+    if turn is not None and asked.get("relative") is not None:
+        turn.relative()
     free = [i for i in open_to if usable[i] and i >= skip]
     # of more named nodes than the step needs only some are taken (_pick_step_nodes)
     if len(named) > least:
@@ -123,7 +135,7 @@ def _nodes(asked: Mapping[str, Any], rooms: Sequence[Room], usable: Sequence[int
     if len({*free, *named}) < least:
         raise Refusal(BUSY if blocked or any(usable) else NOT_AVAILABLE)
     rest = [i for i in free if i not in named]
-    picked = _least(named, rest, rooms, usable, least, cpus)
+    picked = _least(named, rest, rooms, usable, least, cpus, turn)
     if len(picked) < least:
         raise Refusal(BUSY if blocked else TOO_MANY_CPUS)
     picked = _with_more(picked, rest, usable, most, cpus)
@@ -158,19 +170,26 @@ def _counts(asked: Mapping[str, Any], rooms: Sequence[Room], cpus: int, open_to_
 
 
 def _least(
-    named: list[int], rest: list[int], rooms: Sequence[Room], usable: Sequence[int], least: int, cpus: int
-) -> list[int]:
+    named: list[int], rest: list[int], rooms: Sequence[Room], usable: Sequence[int], least: int, cpus: int,
+    turn: Turn | None,
+) -> list[int]:  # fmt: skip
     """Add nodes of the `rest` to the `named` ones until there are `least`, idle ones first."""
     picked = named
     for some in ([i for i in rest if not rooms[i].steps], rest):
         if len(picked) < least:
-            found = _enough(some, least - len(picked), cpus - sum(usable[i] for i in picked), usable)
+            looked_at = some if turn is None else turn.ordered(some)
+            found = _enough(looked_at, least - len(picked), cpus - sum(usable[i] for i in picked), usable)
             picked = sorted([*picked, *found]) if found else picked
+            if found and turn is not None:
+                turn.looked_until(found[-1])
     return picked
 
 
 def _enough(nodes: Sequence[int], count: int, cpus: int, usable: Sequence[int]) -> list[int]:
-    """`count` of `nodes` with `cpus` CPUs among them: the first that have their share, then the largest others."""
+    """`count` of `nodes` with `cpus` CPUs among them: the first that have their share, then the largest others.
+
+    They come as they are looked at.
+    """
     if len(nodes) < count:
         return []
     if cpus <= count:
@@ -178,8 +197,9 @@ def _enough(nodes: Sequence[int], count: int, cpus: int, usable: Sequence[int]) 
     share = -(-cpus // count)
     large = [i for i in nodes if usable[i] >= share][:count]
     small = sorted((i for i in nodes if usable[i] < share), key=lambda i: -usable[i])
-    picked = [*large, *small[: count - len(large)]]
-    return sorted(picked) if len(picked) == count and sum(usable[i] for i in picked) >= cpus else []
+    few = set(small[: count - len(large)])
+    picked = [*large, *(i for i in nodes if i in few)]
+    return picked if len(picked) == count and sum(usable[i] for i in picked) >= cpus else []
 
 
 def _layout(asked: Mapping[str, Any], nodes: Sequence[int], usable: Sequence[int], rooms: Sequence[Room]) -> list[int]:
@@ -215,8 +235,12 @@ def lay_out(tasks: int, room: Sequence[int], plane: int = 1) -> list[int]:
     return found
 
 
-def task_ids(tasks: Sequence[int], distribution: str, plane: int = 0) -> list[list[int]]:
+def task_ids(
+    tasks: Sequence[int], distribution: str, plane: int = 0, ranks: Sequence[Rank] | None = None
+) -> list[list[int]]:
     """Which tasks are on each node: filled node by node, or dealt one by one (``cyclic``), or `plane` at a time.
+
+    Nodes are filled in the order of their `ranks`.
 
     >>> task_ids([3, 1], "block"), task_ids([3, 1], "cyclic"), task_ids([3, 3], "plane", 2)
     ([[0, 1, 2], [3]], [[0, 2, 3], [1]], [[0, 1, 4], [2, 3, 5]])
@@ -231,7 +255,8 @@ def task_ids(tasks: Sequence[int], distribution: str, plane: int = 0) -> list[li
                     mine.append(number)
                     number += 1
         return found
-    for mine, count in zip(found, tasks, strict=True):
-        mine.extend(range(number, number + count))
-        number += count
+    order = range(len(tasks)) if ranks is None else sorted(range(len(tasks)), key=lambda i: (ranks[i], i))
+    for i in order:
+        found[i].extend(range(number, number + tasks[i]))
+        number += tasks[i]
     return found

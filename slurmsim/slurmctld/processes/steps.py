@@ -35,6 +35,7 @@ from slurmsim.slurmctld.processes.step_gpus import (
     variables_of,
 )
 from slurmsim.slurmctld.processes.step_places import BUSY, Place, Room, place_step, task_ids
+from slurmsim.slurmctld.processes.step_turns import TURN, ranks_of, turn_of
 from slurmsim.states import JobState
 from slurmsim.task_licenses import BAD_TRES, licenses_of_task
 from slurmsim.tres import format_tres
@@ -137,6 +138,8 @@ def _place(cluster: LiveCluster, live: LiveJob, step: Step, place: Place) -> Non
         step.asked = {**step.asked, "tres": tres}
     if ports:
         step.asked = {**step.asked, "ports": list(ports)}
+    if place.turn is not None:
+        step.asked = {**step.asked, TURN: place.turn}
     _limit(cluster, live, step)
 
 
@@ -160,7 +163,7 @@ def _launch_facts(cluster: LiveCluster, live: LiveJob, step: Step) -> dict[str, 
     assert core.alloc is not None
     members = core.alloc.indices().tolist()
     places, tasks = [members.index(node) for node in step.nodes], list(step.tasks)
-    ids = task_ids(tasks, str(asked.get("distribution") or "block"), int(asked.get("plane_size") or 0))
+    ids = _task_ids(cluster, live, step)
     if asked.get("task_nodes"):
         arbitrary = _with_places(asked, [table.names[i] for i in members])["arbitrary"]
         ids = [[k for k, i in enumerate(arbitrary) if i == place] for place in places]
@@ -185,6 +188,17 @@ def _launch_facts(cluster: LiveCluster, live: LiveJob, step: Step) -> dict[str, 
     }  # fmt: skip
 
 
+def _task_ids(cluster: LiveCluster, live: LiveJob, step: Step) -> list[list[int]]:
+    """Return the numbers of a step's tasks on each of its nodes."""
+    assert live.core.alloc is not None
+    members = live.core.alloc.indices().tolist()
+    table = cluster.controller.state.table
+    ranks = ranks_of(cluster, live, [table.names[i] for i in members])
+    mine = None if ranks is None else [ranks[members.index(node)] for node in step.nodes]
+    distribution, plane = str(step.asked.get("distribution") or "block"), int(step.asked.get("plane_size") or 0)
+    return task_ids(step.tasks, distribution, plane, mine)
+
+
 def _with_places(asked: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
     """Return what is asked for with the places of the nodes it names among those of the allocation. Raises Refusal.
 
@@ -200,11 +214,11 @@ def _with_places(asked: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
 def _placed(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], wanted: Mapping[str, Any]) -> Place:
     """Return where a step goes; its GRES are free and the prolog is done there. Raises Refusal."""
     free = rooms(live, cluster.controller.state.table.grain.tolist())
-    place = place_step(wanted, free)
+    place = place_step(wanted, free, turn_of(cluster, live))
     while short := short_of_gres(cluster, live, asked, place.nodes, place.tasks):
         for k in short:  # another node may do
             free[k].used, free[k].steps = free[k].cpus, free[k].steps + 1
-        place = place_step(wanted, free)
+        place = place_step(wanted, free, turn_of(cluster, live))
     if live.configures:
         raise Refusal(PROLOG_RUNS, 2061)
     assert live.core.alloc is not None
@@ -438,10 +452,9 @@ def layout(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -
     for step in live.running_steps:
         if step.number == int(arguments["step_id"]):
             names = cluster.controller.state.table.names
-            distribution, plane = str(step.asked.get("distribution") or "block"), int(step.asked.get("plane_size") or 0)
             return {
                 "nodes": [names[i] for i in step.nodes], "node_list": step.node_list(names),
-                "task_ids": task_ids(step.tasks, distribution, plane),
+                "task_ids": _task_ids(cluster, live, step),
             }  # fmt: skip
     raise Refusal(INVALID_JOB, 2017)
 

@@ -98,3 +98,22 @@ def test_a_requeued_job_says_begin_time_after_a_cycle_of_backfill(tmp_path: Path
     assert cluster.text(shown) == "PD NonZeroExitCode\nPD job requeued in held state\n"
     cluster.now += 10
     assert cluster.text(shown) == "PD BeginTime\nPD job requeued in held state\n"
+
+
+def test_srun_tells_when_a_job_that_waits_would_start(tmp_path: Path) -> None:
+    """Since 26.05; before, --jobid was as if it was not there."""
+    cluster = made(tmp_path, "26.05")
+    cluster.text("sbatch -H -N2 -p batch -t 5 --wrap true")
+    cluster.text("sbatch -N1 --exclusive -p batch --wrap 'sleep 100'")
+    cluster.now += 5
+    for options in ("--jobid=1", "--jobid=1 hostname", "-N3 --jobid=1 hostname"):
+        assert cluster.run(f"srun --test-only {options}", "bob") == (
+            0, "", "srun: Job 1 to start at 2026-01-05T08:00:05 a using 2 processors on nodes n[2-3] "
+            "in partition batch\n")  # fmt: skip
+    disabled, invalid = "Requested operation is presently disabled", "Invalid job id specified"
+    assert cluster.run("srun --test-only --jobid=2 hostname", "alice") == (1, "", f"allocation failure: {disabled}\n")
+    assert cluster.run("srun --test-only --jobid=77 hostname", "alice") == (1, "", f"allocation failure: {invalid}\n")
+    (tmp_path / "older").mkdir()
+    older = made(tmp_path / "older", "24.11")
+    older.text("sbatch -H -N2 -p batch -t 5 --wrap true")
+    assert "Job 2 to start" in older.run("srun --test-only --jobid=1 hostname", "alice")[2]

@@ -99,7 +99,7 @@ def with_commands(parts: Sequence[Part], say: Messages) -> list[Part]:
         if not part.command and command and not part.chosen.is_set("job-name"):
             part.request["name"] = command[0].rsplit("/", 1)[-1]
         command = part.command or command
-        if not command:
+        if not command and not part.chosen.get("test_only"):
             say.fatal("No command given to execute.")
         found.append(part._replace(command=command))
     return found[::-1]

@@ -195,7 +195,7 @@ _JOB_CHANGES = _fields("cond", "new", cond=_JOB_COND, new=_fields(
 ))  # fmt: skip
 REQUESTS: dict[str, Shape] = {
     # jobs
-    "submit": _fields("job", job=JOB, components=ListOf(JOB, 1000), will_run=FLAG),
+    "submit": _fields("job", job=JOB, components=ListOf(JOB, 1000), will_run=FLAG, of_job=NUMBER),
     "ended": _ENDED,
     "program_ended": _PROGRAM_ENDED,
     "solved": _fields("number", "answer", number=NUMBER, answer=_ANSWER),

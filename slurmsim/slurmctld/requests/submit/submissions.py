@@ -10,7 +10,7 @@ from slurmsim.core.placement.compiled_request import NO_SUCH_TOPOLOGY, NOT_AVAIL
 from slurmsim.core.records.messages import Cancel, Submit
 from slurmsim.errors import SubmitError
 from slurmsim.model.submission import Submission
-from slurmsim.protocol import DENIED, Refusal
+from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.sim.network import Behaviour
 from slurmsim.slurmctld.base.forgetting import Forgetting
 from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -28,7 +28,7 @@ from slurmsim.slurmctld.requests.submit.applications import add_profile, check_c
 from slurmsim.slurmctld.requests.submit.normalising import normalised_request
 from slurmsim.slurmctld.requests.submit.refusals import check, lines, serving, takes_id
 from slurmsim.slurmctld.requests.submit.rejected import keep_rejected
-from slurmsim.slurmctld.requests.submit.will_run import will_run
+from slurmsim.slurmctld.requests.submit.will_run import when_starts, will_run
 
 Made = tuple[Submission, Behaviour, int | None]
 """What the core is told, what the job does once it runs, and the index of a task."""
@@ -59,10 +59,24 @@ class Submissions:
         return {"submit": self.submit, "last_id": self.set_last_id}
 
     def submit(self, arguments: dict[str, Any], person: Person) -> dict[str, Any]:
-        """sbatch, or salloc and srun with ``allocate``; with ``will_run`` it is only tested. Raises Refusal."""
+        """sbatch, or salloc and srun with ``allocate``; with ``will_run`` it is only tested. Raises Refusal.
+
+        With ``of_job`` nothing is submitted: it says when that job would start, which waits.
+        """
+        if arguments.get("of_job") is not None:
+            return self._when_starts(int(arguments["of_job"]))
         if arguments.get("components"):
             return self._submit_het([arguments["job"], *arguments["components"]], arguments, person)
         return self._submit(arguments["job"], person, will=bool(arguments.get("will_run")))
+
+    def _when_starts(self, job_id: int) -> dict[str, Any]:
+        live = self._cluster.job_table.shown(job_id)
+        if live is None:
+            raise Refusal(INVALID_JOB, 2017)
+        try:
+            return when_starts(self._cluster, live)
+        except SubmitError as error:
+            raise Refusal("\n".join(lines(self._cluster, error, live.asked, tested=True))) from None
 
     def recurring(self, request: Mapping[str, Any], person: Person, times: str, lines: tuple[int, int]) -> int:
         """Submit a job that recurs at `times`, of those lines of its user's table; return its id. Raises Refusal."""

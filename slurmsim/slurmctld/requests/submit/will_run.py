@@ -20,6 +20,8 @@ from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import SubmitError
 from slurmsim.hostlist import compress
 from slurmsim.model.submission import Submission
+from slurmsim.protocol import Refusal
+from slurmsim.states import JobState
 
 if TYPE_CHECKING:
     from slurmsim.bitmap import Bitmap
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from slurmsim.core.records.allocation import Allocation
     from slurmsim.core.records.partition import Partition
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
+    from slurmsim.slurmctld.base.live_job import LiveJob
 
+DISABLED = "Requested operation is presently disabled"
 _REFUSALS = {NOT_USABLE: BAD_TIME, INVALID: INVALID_RESERVATION}
 
 
@@ -57,9 +61,19 @@ def will_run(cluster: LiveCluster, sub: Submission, shown: int) -> dict[str, Any
         controller.accounting.limits.admit(job)
     controller.partition_limits.check_partition_limits(job)
     controller.admission.test_wishes(job)
-    priority = min(controller.priority.submit(job, cluster.now))
+    return _answer(cluster, job, min(controller.priority.submit(job, cluster.now)), shown)
+
+
+def when_starts(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
+    """Return when and where a job that waits would start. Raises Refusal for one that does not; SubmitError."""
+    if live.core.state != JobState.PENDING:
+        raise Refusal(DISABLED, 2011)
+    return _answer(cluster, live.core, live.core.priority, live.id)
+
+
+def _answer(cluster: LiveCluster, job: Job, priority: int, shown: int) -> dict[str, Any]:
     found = _first(cluster, job, priority)
-    start = max(found.forecast.start + _time_of_others(cluster, found.partition, priority), found.earliest)
+    start = max(found.forecast.start + _time_of_others(cluster, job, found.partition, priority), found.earliest)
     nodes, cpus = _place(cluster, found)
     return {
         "job_id": shown, "start_time": start, "proc_cnt": cpus, "node_list": nodes, "part_name": found.partition.name,
@@ -110,12 +124,12 @@ def _tested(
     return _Found(partition, request, left.start, now, forecast, preempts)
 
 
-def _time_of_others(cluster: LiveCluster, partition: Partition, priority: int) -> int:
-    """Return the seconds that the jobs ahead in `partition` need, spread over its CPUs (_delayed_job_start_time)."""
+def _time_of_others(cluster: LiveCluster, job: Job, partition: Partition, priority: int) -> int:
+    """Return the seconds that jobs ahead of `job` in `partition` need, over its CPUs (_delayed_job_start_time)."""
     ahead = 0
     for records in cluster.controller.state.queue.jobs.values():
         for record in records:
-            if record.partition is partition and record.priority >= priority:
+            if record.partition is partition and record.priority >= priority and record.job is not job:
                 ahead += record.job.n_cpus * record.job.time_limit_s
     return ahead // max(partition.total_cpus, 1)
 
