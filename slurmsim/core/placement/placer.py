@@ -119,12 +119,14 @@ class Placer:
     def could_serve(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:
         """Return True if the nodes, all or those of `within`, could serve the request if no job had them.
 
-        A job with more tasks than its CPUs can take passes: it waits for resources.
+        A job with more tasks than its CPUs can take passes: it waits for resources. So does one that wants fewer
+        switches than its nodes lie on: it waits for them as long as it may.
         """
         short, request.tasks_short = request.tasks_short, 0
+        switches, request.switches = request.switches, 0
         self._asks_ever = True
         found = self.place(request, Supposed.empty(self.table), within, rough=True)
-        request.tasks_short, self._asks_ever = short, False
+        request.tasks_short, request.switches, self._asks_ever = short, switches, False
         return found is not None
 
     def fits(self, request: CompiledRequest, within: Bitmap | None = None) -> bool:

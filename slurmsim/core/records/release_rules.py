@@ -291,6 +291,8 @@ class ReleaseRules(Value):
         "26.05",
         says="Maintenance that begins more than a week later takes no nodes from a recurring reservation.",
     )
+    # _validate_node_choice
+    maintenance_keeps_nodes: bool = _rule("23.02", says="Nodes of maintenance that cannot be used are not replaced.")
     # _valid_job_access_resv
     reservations_open_to_root: bool = _rule("23.11", says="Root and SlurmUser may use any reservation.")
     # update_resv

@@ -313,7 +313,7 @@ class Reservations:
 
         For nodes that are `down` slurmctld looks in its next second (validate_all_reservations).
         """
-        if any(nodes_of.replaceable(r) for r in self.state.reserved.all):
+        if any(nodes_of.replaceable(self.state, r) for r in self.state.reserved.all):
             self._revise = True
             if down and not self.state.event_driven:
                 self.state.timers.set(self.state.now + 1, self.look_for_others)

@@ -296,14 +296,16 @@ def _as_for_a_job(
     return best_fit(ask, nodes, cpus, weights, set()) or {}
 
 
-def replaceable(r: Reservation) -> bool:
+def replaceable(state: ControllerState, r: Reservation) -> bool:
     """Return True if Slurm looks for other nodes when some cannot be used."""
+    if "MAINT" in r.flags and state.rules.maintenance_keeps_nodes:
+        return False
     return r.cores is None and bool(r.nodes) and r.flags.isdisjoint({"SPEC_NODES", "STATIC"})
 
 
 def lost(state: ControllerState, r: Reservation) -> Bitmap:
     """Return its nodes that others should take the place of: unusable ones, with REPLACE those in use as well."""
-    if not replaceable(r):
+    if not replaceable(state, r):
         return 0
     gone = r.nodes & state.unusable
     return gone | r.nodes & ~state.table.idle if "REPLACE" in r.flags else gone

@@ -331,6 +331,15 @@ def test_other_nodes_for_those_that_fail() -> None:
     assert reserved(w, "count") == "n[1-2]"
 
 
+@pytest.mark.parametrize(("release", "nodes"), [("22.05", "n2"), ("26.05", "n1")])
+def test_maintenance_keeps_nodes_that_fail(release: str, nodes: str) -> None:
+    w = World(simple(2), "backfill", release=release)
+    create(w, "m", 1000, 2000, "", "MAINT", node_counts=(1,))
+    w.tell(NodesDown(("n1",)), 10)
+    w.until(40)
+    assert reserved(w, "m") == nodes
+
+
 def test_a_magnetic_reservation_draws_its_users_jobs_in() -> None:
     w = World(simple(3), "backfill")
     create(w, "m", 100, 4000, "n1", "MAGNETIC")
