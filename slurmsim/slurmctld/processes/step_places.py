@@ -65,6 +65,8 @@ def place_step(asked: Mapping[str, Any], rooms: Sequence[Room], turn: Turn | Non
         With Slurm's text; `BUSY` where waiting helps.
     """
     usable, blocked = _usable(asked, rooms)
+    if turn is not None and asked.get("relative") is not None:
+        turn.relative()
     nodes = _nodes(asked, rooms, usable, blocked, turn)
     if turn is not None:
         turn.took(nodes)
@@ -126,8 +128,6 @@ def _nodes(
     if any(not usable[i] for i in named):
         raise Refusal(BUSY if blocked else BAD_MEMORY)
     skip = int(asked.get("relative") or 0)
-    if turn is not None and asked.get("relative") is not None:
-        turn.relative()
     free = [i for i in open_to if usable[i] and i >= skip]
     # of more named nodes than the step needs only some are taken (_pick_step_nodes)
     if len(named) > least:

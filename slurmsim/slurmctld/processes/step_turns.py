@@ -20,7 +20,7 @@ TURN = "turn"  # among what a step asked for: where the next one begins
 
 
 class Turn:
-    """Whose turn it is among the `n_nodes` nodes of a job; `next` is where the next step begins.
+    """Which of the `n_nodes` nodes of a job comes next; `next` is where the next step begins.
 
     `by_rank`: places in the order of the network count (26.05), of `ranks`; else the nodes' own order.
     """
