@@ -289,6 +289,11 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "moved_accounts_tell_users": Change(
         "24.11", "sacctmgr", "An account that gets another parent is told of with its users; it was alone."
     ),
+    "new_parents_are_not_looked_up": Change(
+        "24.11", "sacctmgr", "`modify account … set parent=` is answered by slurmdbd also where no such account is there.",
+        OTHERWISE,
+    ),
+    "root_may_be_a_group": Change("23.02", "scontrol", "A group of root alone may have a reservation.", OTHERWISE),
     "qos_lists_stay": Change(
         "24.05",
         "sacctmgr",
@@ -684,6 +689,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "A reservation with the flag USER_DELETE, and all with `SlurmctldParameters=user_resv_delete`, is deleted by"
         " its users, too.",
         OTHERWISE,
+    ),
+    "updated_tasks_reach_cpus": Change(
+        "24.11", "scontrol", "`update job NumTasks=N` sets NumCPUs to N, too; it left it.", OTHERWISE
     ),
     "updated_tasks_reach_nodes": Change(
         "26.05", "scontrol", "An update to fewer tasks than nodes is refused.", REFUSED

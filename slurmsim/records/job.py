@@ -16,7 +16,7 @@ CARRIED: tuple[F, ...] = (
       ruled=True, option=Option("bb", "bbf", part=True), column=Column("BURST_BUFFER", "BurstBuffer"),
       line=Line("BurstBuffer", "Switches")),
     F("cluster_features", "text", update="ClusterFeatures:8", json="cluster_features", before="command", body=None,
-      ruled=True, option=Option("cluster-constraint", "chdir", "refused"),
+      ruled=True, option=Option("cluster-constraint", "chdir", "accepted"),
       column=Column("CLUSTER_FEATURES", "ClusterFeature"), line=Line("ClusterFeatures", "Features")),
     F("comment", "text", update="Comment:3", json="comment", before="container_id",
       option=Option("comment", "compress", "supported"), column=Column("COMMENT", "Comment", "k"),

@@ -126,7 +126,7 @@ def _show_new_account(
     else:
         out(" Associations\n" + "".join(f"  A = {name:<10.10} C = {cluster:<10.10}\n" for name in names))
     if settings.found or parent != "root":
-        if parent != "root":
+        if parent != "root" or not since(session.release, "cluster_before_account"):
             settings.shown["Parent"] = parent
         out(" Settings\n" + "".join(f"{line}\n" for line in settings.lines()))
 

@@ -151,7 +151,8 @@ def _modify_account(session: Session, words: list[str]) -> None:
             requests.append(arguments)
     if changed & ASSOC:
         parent = next((value for name, _, value in settings.found if name == "Parent"), None)
-        if parent is not None and parent not in {r["account"] for r in session.list("account")}:
+        looked_up = parent is not None and not since(session.release, "new_parents_are_not_looked_up")
+        if looked_up and parent not in {r["account"] for r in session.list("account")}:
             session.wrong(f" Parent Account {parent} doesn't exist.")
         else:
             arguments = {"action": "modify_associations", "kind": "account", "cond": cond, "settings": settings.found}

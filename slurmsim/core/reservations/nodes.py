@@ -69,13 +69,13 @@ def choose(state: ControllerState, spec: ReservationSpec, *, restored: bool = Fa
         if "IGNORE_JOBS" not in flags and used_by_jobs(state, spec.start, nodes):
             raise SubmitError(NODES_BUSY)
         return nodes, None, frozenset(flags), partition
-    if "ANY_NODES" in flags and not spec.node_counts and not spec.core_counts:
+    if "ANY_NODES" in flags and not any(spec.node_counts) and not spec.core_counts:
         if not spec.licenses:
             raise SubmitError(INVALID)
         return 0, None, frozenset(flags), partition
     flags.discard("PART_NODES")
     if not any(spec.node_counts) and not spec.core_counts:
-        raise SubmitError(BAD_NODE)
+        raise SubmitError(NODES_BUSY if spec.node_counts and state.rules.reserves_as_for_jobs else BAD_NODE)
     if partition is None:
         partition = partition_for(state, spec.allowed_partitions)
         if partition is None:

@@ -267,6 +267,10 @@ class Change(ABC):
         if not (own or self.db.is_operator(self.person)):
             self._need_coordinator_of(keys, kind, settings, parent)
         told = parent is not None and since(self.cluster.release, "child_as_parent_is_told")
+        if parent is not None and (parent, "", "") not in self.draft.associations:
+            if told:
+                return [f"Parent account {parent} doesn't exist on cluster {self.db.cluster}"]
+            settings = [one for one in settings if not one[0].lower().startswith("par")]  # told, and not done
         if told and (below := self._below(keys, str(parent))) is not None:
             return [
                 f"Requested parent account {parent} is a child of {below} on cluster {self.db.cluster}. "
@@ -311,11 +315,21 @@ class Change(ABC):
         found = [self.text(key)]  # the text names its old parent
         if moves and since(self.cluster.release, "moved_accounts_tell_users"):
             users = sorted(one for one in self.draft.associations if one[0] == key[0] and one[1])
-            found += [self.text(one) for one in users]
+            under = [self.text(one, told=True) for one in self._accounts_under(key)]
+            twice = not since(self.cluster.release, "child_as_parent_is_told")
+            found += [*(under if twice else ()), *(self.text(one) for one in users), *under]
         self.set_association(self.draft.associations[key], settings)
         if kind != "user":
             heirs = inheritors(self.draft, key, settings, self.cluster.release, self.told_of)
             found += [self.text(one, told=True) for one in heirs]
+        return found
+
+    def _accounts_under(self, key: Key) -> list[Key]:
+        """Return the accounts below an account, those that are nearer first."""
+        found, at = [], [key[0]]
+        while at:
+            at = sorted(one[0] for one in self.draft.associations if not one[1] and self.parent(one) in at)
+            found += [(name, "", "") for name in at]
         return found
 
     def _for_himself(self, cond: Mapping[str, Any]) -> bool:

@@ -143,7 +143,7 @@ def most_nodes(row: Row, cluster: LiveCluster) -> int:
     pending = core.alloc is None
     named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
     if pending and (named or not most) and since(cluster.release, "tasks_limit_nodes"):
-        most = _nodes_of_tasks(row)
+        most = nodes_of_tasks(row)
     if (
         pending
         and since(cluster.release, "most_nodes_of_held_jobs")
@@ -162,7 +162,7 @@ def most_nodes(row: Row, cluster: LiveCluster) -> int:
     return most
 
 
-def _nodes_of_tasks(row: Row) -> int:
+def nodes_of_tasks(row: Row) -> int:
     """No job has more nodes than tasks; 0 where it says nothing of tasks."""
     per_node, tasks = row.core.sub.request.tasks_per_node, int(row.job.asked.get("num_tasks") or 0)
     return -(-(tasks or per_node) // per_node) if per_node else tasks

@@ -38,6 +38,7 @@ from slurmsim.slurmctld.fields.job_details import (
     never_launched,
     never_ran,
     node_count,
+    nodes_of_tasks,
     read_anew,
     says_requeue,
     tasks_unknown,
@@ -279,8 +280,10 @@ def _description(row: Row, cluster: LiveCluster) -> str | None:
 
 
 def _max_nodes(row: Row, cluster: LiveCluster) -> int:
-    told = row.core.start_time is not None or count_alone(row, cluster)
-    return 0 if told else int(row.core.sub.request.max_nodes or 0)
+    if row.core.start_time is not None or count_alone(row, cluster):
+        return 0
+    most = int(row.core.sub.request.max_nodes or 0)
+    return most or (nodes_of_tasks(row) if since(cluster.release, "tasks_limit_nodes") else 0)
 
 
 def _derived(row: Row, cluster: LiveCluster) -> int:

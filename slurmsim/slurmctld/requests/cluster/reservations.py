@@ -228,7 +228,10 @@ class _Reservations:
         if not groups:
             return asked.get("users")
         wanted = [word.lstrip("+-") for word in groups.split(",")]
-        names = [person.name for person in self.cluster.people.all() if person.group in wanted]
+        found = [person for person in self.cluster.people.all() if person.group in wanted]
+        names = [person.name for person in found]
+        if found and not any(one.uid for one in found) and not since(self.cluster.release, "root_may_be_a_group"):
+            raise Refusal("Unspecified error")  # a list of uids ended with 0
         if not names:
             raise Refusal("Invalid group id" if since(self.cluster.release, "invalid_group") else "Invalid user id")
         return ",".join(names)

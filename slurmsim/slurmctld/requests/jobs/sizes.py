@@ -26,6 +26,8 @@ def counts(u: Update) -> None:
     memory = u.get("pn_min_memory")
     per_cpu = bool(u.get("mem_per_cpu"))
     nodes, least = u.get("min_nodes"), u.get("pn_min_cpus")
+    if u.get("min_cpus") is None and u.get("num_tasks") and since(u.cluster.release, "updated_tasks_reach_cpus"):
+        u.asked["min_cpus"] = u.get("num_tasks")
     if nodes is not None and nodes != ALL_NODES:
         tasks = u.get("num_tasks") or asked.n_tasks
         if tasks and tasks < nodes:
