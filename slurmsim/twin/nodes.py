@@ -26,6 +26,8 @@ def settle_nodes(engine: Engine, nodes: list[Shown], moments: Moments, file: str
         words = _words(one)
         if one.get("State").rstrip("$#!%@^~-").endswith("*"):
             words.add("NOT_RESPONDING")
+        if words & set(_POWER):
+            words.discard("NOT_RESPONDING")  # it is not expected to
         state = "DOWN" if words & set(_GONE) else "DRAIN" if "DRAIN" in words else "FAIL" if "FAIL" in words else ""
         for word in sorted(words & set(_UNTOLD)):
             findings.add(Weight.MIDDLE, f"{word} is not taken over: the node counts as up", name)

@@ -261,9 +261,9 @@ def test_addresses_are_as_many_as_nodes(cluster: Engine) -> None:
 def test_what_a_reservation_may_not_become(cluster: Engine) -> None:
     asked = {"start_time": START + 3600, "duration": 60, "node_list": "n1", "flags": []}
     do(cluster, "create_reservation", ROOT, reservation={**asked, "name": "r", "users": "root"})
-    do(cluster, "create_reservation", ROOT, reservation={**asked, "name": "g", "groups": "root", "node_list": "n2"})
+    do(cluster, "create_reservation", ROOT, reservation={**asked, "name": "g", "groups": "alice", "node_list": "n2"})
     fields = ["users", "groups"]
-    assert do(cluster, "reservations", fields=fields)["columns"] == {"users": ["root", None], "groups": [None, "root"]}
+    assert do(cluster, "reservations", fields=fields)["columns"] == {"users": ["root", None], "groups": [None, "alice"]}
     for change, text in (
         ({"name": "r", "groups": "root"}, "Reservations can't have users and groups specified, only one or the other"),
         ({"name": "g", "users": "root"}, "Reservations can't have users and groups specified, only one or the other"),

@@ -365,6 +365,14 @@ def test_nodes_are_off_as_in_the_dump(word: str, at_once: str, later: str, tmp_p
         assert f"State={later} " in cluster.run("scontrol show node a2").stdout
 
 
+def test_a_job_whose_node_boots_is_not_lost(tmp_path: Path) -> None:
+    nodes = small.NODES.replace("State=ALLOCATED", "State=ALLOCATED+CLOUD+NOT_RESPONDING+POWERING_UP")
+    partitions = small.PARTITIONS.replace("   State=UP", GLOBAL)
+    jobs = small.RUNNING.replace("JobState=RUNNING", "JobState=CONFIGURING")
+    (live,) = twin_of(tmp_path, config=SLEEPY, node=nodes, partition=partitions, job=jobs).engine.jobs.values()
+    assert (live.core.state, live.core.start_time) == (JobState.RUNNING, small.NOW - 500)
+
+
 def test_a_job_that_runs_has_its_nodes_without_a_boot(tmp_path: Path) -> None:
     nodes = small.NODES.replace("State=ALLOCATED", "State=ALLOCATED+CLOUD")
     partitions = small.PARTITIONS.replace("   State=UP", GLOBAL)
