@@ -290,7 +290,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "24.11", "sacctmgr", "An account that gets another parent is told of with its users; it was alone."
     ),
     "new_parents_are_not_looked_up": Change(
-        "24.11", "sacctmgr", "`modify account … set parent=` is answered by slurmdbd also where no such account is there.",
+        "24.11",
+        "sacctmgr",
+        "`modify account … set parent=` is answered by slurmdbd also where no such account is there.",
         OTHERWISE,
     ),
     "root_may_be_a_group": Change("23.02", "scontrol", "A group of root alone may have a reservation.", OTHERWISE),

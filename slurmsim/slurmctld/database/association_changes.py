@@ -266,16 +266,12 @@ class Change(ABC):
         parent = next((value for name, _, value in settings if name.lower().startswith("par")), None)
         if not (own or self.db.is_operator(self.person)):
             self._need_coordinator_of(keys, kind, settings, parent)
-        told = parent is not None and since(self.cluster.release, "child_as_parent_is_told")
-        if parent is not None and (parent, "", "") not in self.draft.associations:
-            if told:
-                return [f"Parent account {parent} doesn't exist on cluster {self.db.cluster}"]
-            settings = [one for one in settings if not one[0].lower().startswith("par")]  # told, and not done
-        if told and (below := self._below(keys, str(parent))) is not None:
-            return [
-                f"Requested parent account {parent} is a child of {below} on cluster {self.db.cluster}. "
-                f"Please re-parent {parent} before using it as a parent."
-            ]
+        if parent is not None:
+            wrong = self._wrong_parent(keys, str(parent))
+            if wrong and since(self.cluster.release, "child_as_parent_is_told"):
+                return [wrong]
+            if not self._is_account(str(parent)):
+                settings = [one for one in settings if not one[0].lower().startswith("par")]  # told, and not done
         found = [text for key in self.told_of(keys) for text in self._modify(key, kind, settings, parent)]
         barred = self._without_default(keys, kind, settings)
         if barred:
@@ -285,6 +281,22 @@ class Change(ABC):
                 keys, key=lambda k: -self.db.ids.get(k, 0)))  # fmt: skip
             self.notes.append(("Modify Associations", f"({ids})", _settings_text(settings)))
         return found
+
+    def _is_account(self, name: str) -> bool:
+        return (name, "", "") in self.draft.associations
+
+    def _wrong_parent(self, keys: Sequence[Key], parent: str) -> str:
+        """Return why the accounts `keys` cannot be below `parent`; "" if they can."""
+        cluster = self.db.cluster
+        if not self._is_account(parent):
+            return f"Parent account {parent} doesn't exist on cluster {cluster}"
+        below = self._below(keys, parent)
+        if below is None:
+            return ""
+        return (
+            f"Requested parent account {parent} is a child of {below} on cluster {cluster}. "
+            f"Please re-parent {parent} before using it as a parent."
+        )
 
     def _need_coordinator_of(
         self, keys: Sequence[Key], kind: str, settings: Sequence[Setting], parent: str | None
@@ -351,7 +363,7 @@ class Change(ABC):
         first = next((key[0] for key in self.told_of(keys) if key[0] != "root"), None)
         at = parent
         while at != first:
-            if (at, "", "") not in self.draft.associations or at == "root":
+            if not self._is_account(at) or at == "root":
                 return None
             at = self.parent((at, "", ""))
         return first

@@ -20,7 +20,7 @@ BOB = Person("bob", 2002, "bob", 2002, "/home/bob")
 @pytest.fixture
 def cluster() -> Engine:
     """Two nodes of four CPUs; alice's job 1 runs on all of them, job 2 waits, 3 is an array of three that waits."""
-    header = new_header(start=START, mode="frozen", rate=1.0, nodes=2, cpus=4, owner=0)
+    header = new_header(start=START, mode="frozen", rate=1.0, nodes=2, cpus=4, owner=0, users={"alice": "2001"})
     e = make_engine(header, Path("."))
     script = "#!/bin/sh\nsleep 500\n"
     asked = {"name": "j", "script": script, "work_dir": "/tmp", "time_limit": 10, "num_tasks": 8}
@@ -261,9 +261,17 @@ def test_addresses_are_as_many_as_nodes(cluster: Engine) -> None:
 def test_what_a_reservation_may_not_become(cluster: Engine) -> None:
     asked = {"start_time": START + 3600, "duration": 60, "node_list": "n1", "flags": []}
     do(cluster, "create_reservation", ROOT, reservation={**asked, "name": "r", "users": "root"})
-    do(cluster, "create_reservation", ROOT, reservation={**asked, "name": "g", "groups": "alice", "node_list": "n2"})
+    do(
+        cluster,
+        "create_reservation",
+        ROOT,
+        reservation={**asked, "name": "g", "groups": ALICE.group, "node_list": "n2"},
+    )
     fields = ["users", "groups"]
-    assert do(cluster, "reservations", fields=fields)["columns"] == {"users": ["root", None], "groups": [None, "alice"]}
+    assert do(cluster, "reservations", fields=fields)["columns"] == {
+        "users": ["root", None],
+        "groups": [None, ALICE.group],
+    }
     for change, text in (
         ({"name": "r", "groups": "root"}, "Reservations can't have users and groups specified, only one or the other"),
         ({"name": "g", "users": "root"}, "Reservations can't have users and groups specified, only one or the other"),

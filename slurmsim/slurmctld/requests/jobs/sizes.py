@@ -26,8 +26,7 @@ def counts(u: Update) -> None:
     memory = u.get("pn_min_memory")
     per_cpu = bool(u.get("mem_per_cpu"))
     nodes, least = u.get("min_nodes"), u.get("pn_min_cpus")
-    if u.get("min_cpus") is None and u.get("num_tasks") and since(u.cluster.release, "updated_tasks_reach_cpus"):
-        u.asked["min_cpus"] = u.get("num_tasks")
+    _tasks_reach_cpus(u)
     if nodes is not None and nodes != ALL_NODES:
         tasks = u.get("num_tasks") or asked.n_tasks
         if tasks and tasks < nodes:
@@ -52,6 +51,12 @@ def counts(u: Update) -> None:
         del tres["billing"], before["billing"]
     u.new |= {"min_cpus": asked.min_cpus, "cpus_settled": True, "tres_settled": tres}
     u.tres_changed, u.tres_before = tres != before, before
+
+
+def _tasks_reach_cpus(u: Update) -> None:
+    """Ask for as many CPUs as there are tasks now, whatever a task has."""
+    if u.get("min_cpus") is None and u.get("num_tasks") and since(u.cluster.release, "updated_tasks_reach_cpus"):
+        u.asked["min_cpus"] = u.get("num_tasks")
 
 
 def sizes(u: Update) -> None:
