@@ -160,6 +160,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "single_binding_told": Change(
         "26.05", "srun", "Tasks see `--gpu-bind=single:2` in SLURMD_TRES_BIND, as they do other bindings.", OTHERWISE
     ),
+    "lone_tasks_bound": Change(
+        "25.11", "srun", "The only task of a node sees in SLURMD_TRES_BIND how it is bound, as several do.", OTHERWISE
+    ),
     "missing_gres_not_named": Change(
         "23.02", "srun", "Of GRES that a step wants and its job does not have the name is not told; it was."
     ),
@@ -177,6 +180,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "srun",
         "`--test-only --jobid` tells when that job would start, which waits; it was another.",
         OTHERWISE,
+    ),
+    "files_named_by_node": Change(
+        "25.11", "sbatch", "`%N` in the name of a file is the name of the node; it was its NodeHostname.", OTHERWISE
     ),
     "gpus_per_socket_of_jobs": Change("23.11", "srun", "`--gpus-per-socket` of a step in a job is warned about."),
     "frequency_by_userspace": Change(

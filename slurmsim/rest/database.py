@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.commands.json.accounts import wckey
+from slurmsim.commands.text.values import NO_VALUE
 from slurmsim.protocol import Refusal
 from slurmsim.release_changes import since
 from slurmsim.rest.body import Body
@@ -54,7 +55,8 @@ def _cut(jobs: list[dict[str, Any]], now: int) -> None:
     for job in jobs:
         times = job["time"]
         times["end"] = times["end"] or now
-        times["start"] = times["start"] or times["end"]
+        if times["start"] in (0, NO_VALUE):  # it never started
+            times["start"] = times["end"]
         for step in job["steps"]:
             end = step["time"]["end"]
             end["number"] = end["number"] or now

@@ -431,9 +431,10 @@ class Builder:
         gres = [item for field, scope in scopes for item in gres_items(job.get(field) or "", scope)]
         if not self._checks or not (gres or (not in_job and any(name in job for name in _OF_GPUS))):
             return
+        of_job = in_job and self.chosen.from_variable("cpus-per-task")
         counts = Counts(
             job.get("num_tasks"), job.get("min_nodes"), job.get("max_nodes"), job.get("ntasks_per_node"),
-            job.get("sockets_per_node"), job.get("cpus_per_task"),
+            job.get("sockets_per_node"), None if of_job else job.get("cpus_per_task"),
             0 if in_job else job.get("cpus_per_gpu") or 0, 0 if in_job else job.get("mem_per_gpu") or 0,
             job.get("ntasks_per_tres") or 0, gres,
         )  # fmt: skip

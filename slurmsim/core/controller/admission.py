@@ -266,6 +266,9 @@ class Admission:
         first = [request.preferred or request for request in requests]  # a submission does not do without
         possible = [self._possible(job, p, r) for p, r in zip(partitions, first, strict=True)]
         waits = [self._waits_without_nodes(job, *one) for one in zip(partitions, requests, broken, strict=True)]
+        if not all(waits):  # being too large for some of its partitions helps no job that others have no nodes for
+            too_large = self.state.rules.but_limits
+            waits = [wait and limit not in too_large for wait, limit in zip(waits, broken, strict=True)]
         tried = not job.sub.hold and not self._over_limits(job)
         if tried and not any(waits) and not any(possible):
             raise SubmitError(NO_SUCH_TOPOLOGY if all(one.segments_refused for one in requests) else NOT_AVAILABLE)

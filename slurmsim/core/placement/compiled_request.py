@@ -32,7 +32,7 @@ from slurmsim.core.placement.gres import (
 )
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds
 from slurmsim.core.placement.node_sets import NodeSet, NodeSets
-from slurmsim.core.placement.whole_cores import charge, differ, most_used, placed
+from slurmsim.core.placement.whole_cores import charge, differ, most_used, placed, times_charged
 from slurmsim.core.records.node_table import NodeTable
 from slurmsim.core.records.partition import Partition
 from slurmsim.core.records.release_rules import ReleaseRules
@@ -144,7 +144,8 @@ class CompiledRequest:
         self._tasks_and_cpus(request)
         self._node_counts(request, spec, rules)
         self._order_of_nodes(request, tree, least_loaded, patient)
-        self.per_gpu: PerGpu = gpus.complete(request)
+        each = gpus.of_task(memory.request)
+        self.per_gpu: PerGpu = gpus.charged(times_charged(asked, each, table, partition.mask)).complete(request)
         self._memory(request, memory_consumable, default_memory)
         self._gres(request, table, rules)
         self._sharing(request, spec, table)

@@ -77,6 +77,15 @@ class GpuDefaults(Value):
         """Return a partition's `own` defaults, each for itself, or the cluster's."""
         return cls(others.cpus if own.cpus is None else own.cpus, others.memory if own.memory is None else own.memory)
 
+    def charged(self, times: int) -> GpuDefaults:
+        """Return the defaults of a job that is charged several CPUs for each that it uses."""
+        return self if times == 1 or not self.cpus else replace(self, cpus=self.cpus * times)
+
+    def of_task(self, request: ResourceRequest) -> int:
+        """Return the CPUs of a task, with those its own GPUs bring by default."""
+        own = max((g.count for g in request.gres if g.name == "gpu" and g.scope == "task"), default=0)
+        return max(request.cpus_per_task, own * (self.cpus or 0))
+
     def complete(self, request: ResourceRequest) -> PerGpu:
         """Return what each GPU of `request` brings (_set_gpu_defaults): default CPUs only if ``-c`` is not given."""
         cpus = request.cpus_per_gpu or (0 if request.cpus_given else self.cpus or 0)
@@ -127,7 +136,8 @@ def beside_tasks(
 def demands(request: ResourceRequest, table: NodeTable, each: PerGpu, *, by_node: bool) -> tuple[Demand, ...] | None:
     """Return the demands of `request`; None if no node has such a GRES. Raises SubmitError as Slurm refuses it.
 
-    Of a type that no node has they are those of any type: no node serves them (`all_known`). Where GPUs make tasks they bring no default CPUs. Since 24.11 (`by_node`) any other GRES is said to make as many.
+    Of a type that no node has they are those of any type: no node serves them (`all_known`). Where GPUs make tasks
+    they bring no default CPUs. Since 24.11 (`by_node`) any other GRES is said to make as many.
     """
     found, cpus, task_cpus = [], each.cpus, 0
     if request.tasks_per_gpu and not each.reserved:

@@ -252,8 +252,7 @@ class Placer:
             if request.all_cores:
                 cpus = np.where(untouched(self.table, free.free_gres, idx), cpus, 0)
         if request.asked.tasks_per_socket:
-            each = request.asked.tasks_per_socket * request.asked.cpus_per_task * request.charge
-            cpus = np.minimum(cpus, self.table.sockets(idx) * each)
+            cpus = np.minimum(cpus, self.table.sockets(idx) * self._cpus_of_socket(request, idx))
         have = near = None
         offers: Offers = {}
         if request.gres:
@@ -396,6 +395,21 @@ class Placer:
             gres = all_of(self.table, idx, request.gres)
             mem = self._memory_of_gpus(request, gres, mem, len(idx)) if request.gres else mem
         return Allocation(chosen, True, n_nodes, n_cpus, cpus, mem, gres, runs=runs)
+
+    def _cpus_of_socket(self, request: CompiledRequest, idx: IntArray) -> int | IntArray:
+        """Return the CPUs of a socket of each node that --ntasks-per-socket lets a job have.
+
+        Beside GPUs that bring CPUs, and before 24.11 always, the cores of its tasks count, with all their threads.
+        """
+        per_task = request.asked.cpus_per_task * request.charge
+        brought = not request.per_gpu.reserved and any(d.cpus for d in request.sure_gres)
+        if brought:
+            per_task = max([per_task, *(d.count * d.cpus for d in request.sure_gres if d.scope == "task")])
+        each = request.asked.tasks_per_socket * per_task
+        if self.rules.socket_tasks_by_cpu and not brought:
+            return each
+        grain = self.table.grain[idx]
+        return -(-each // grain) * grain // per_task * per_task
 
     def _usable(self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray) -> IntArray:
         """Return those of the free `cpus` of nodes `idx` this request could use, 0 where none; shape (len(idx),)."""
@@ -664,7 +678,8 @@ class Placer:
         if request.all_cores:
             gres = all_of(self.table, idx, request.gres)
         elif request.asked.tasks_per_gpu and self.rules.gpu_cpus_by_node:
-            cpus = cpus_of_tasks(request.gres, gres, cpus)
+            grain = self.table.grain[idx]
+            cpus = -(-cpus_of_tasks(request.gres, gres, cpus) // grain) * grain
         return cpus, gres, None
 
     def _memory_of_gpus(

@@ -50,6 +50,14 @@ def placed(request: ResourceRequest, asked: ResourceRequest, table: NodeTable, n
     return replace(request, cpus_per_task=whole, cpus=cpus)
 
 
+def times_charged(asked: ResourceRequest, per_task: int, table: NodeTable, nodes: Bitmap) -> int:
+    """Return how many CPUs of `nodes` the job is charged for each one that its GPUs bring."""
+    if not (asked.threads_per_core or asked.tasks_per_core):
+        return 1
+    threads = threads_of(table, nodes)
+    return _times(min(most_used(asked, per_task), threads), threads)
+
+
 def most_used(asked: ResourceRequest, per_task: int) -> int:
     """Return how many CPUs the job uses of a core at most, if it has as many."""
     return min(asked.threads_per_core or MANY, asked.tasks_per_core * per_task or MANY)

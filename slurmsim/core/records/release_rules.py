@@ -233,6 +233,12 @@ class ReleaseRules(Value):
         says="A new job has to wait for pending jobs of higher partition tiers first, if their partitions share"
         " nodes with its own; before, priorities alone decided.",
     )
+    # _allocate_sc, job_test.c
+    socket_tasks_by_cpu: bool = _rule(
+        "24.11",
+        says="--ntasks-per-socket counts the CPUs of tasks; it counted the cores they need, so that one task a socket"
+        " was one a thread of it.",
+    )
     # _schedule, job_scheduler.c
     preferred_blocks: bool = _rule(
         "",

@@ -25,7 +25,7 @@ from slurmsim.slurmctld.database.accounting_records import derived_told, exit_co
 from slurmsim.slurmctld.database.behind import as_of
 from slurmsim.slurmctld.database.cluster_history import ClusterHistory
 from slurmsim.slurmctld.database.purges import Purges
-from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, has_sluids, nodes_of, sql
+from slurmsim.slurmctld.database.record_query import Sql, chosen_ids, conditions, has_sluids, nodes_of, on_nodes, sql
 from slurmsim.slurmctld.database.record_store import RecordStore
 from slurmsim.slurmctld.fields import sharing
 from slurmsim.slurmctld.fields.every_job import shown_of
@@ -187,7 +187,7 @@ class Storage:
             raise Refusal(DISABLED)
         self._check_range(cond, person)
         scripts = bool(cond.get("script")) and not self.cluster.database.is_operator(person)
-        wanted = conditions(cond)
+        wanted, there = conditions(cond), on_nodes(cond)
         late = cond.get("late")
         # seen `late` a row has older values: only what never changes may narrow the search
         narrowed = sql(cond if not late else {name: cond[name] for name in _LASTING if name in cond})
@@ -217,7 +217,8 @@ class Storage:
             if record.job_id == told and not cond.get("duplicates") and record.state != RESIZING:
                 continue
             told = record.job_id
-            rows.append(record)
+            if there is None or there(record):  # its last run elsewhere hides one that was there
+                rows.append(record)
         return rows, None
 
     def _as_told(self, records: Iterator[JobRecord]) -> Iterator[JobRecord]:

@@ -56,10 +56,13 @@ def conditions(cond: Mapping[str, Any]) -> list[Test]:
         found.append(lambda r: bool(flags & set(r.flags)))
     if cond.get("jobs"):
         found.append(_chosen(cond["jobs"]))
-    on_nodes = nodes_of(cond)
-    if on_nodes:
-        found.append(lambda r: bool(r.start) and not on_nodes.isdisjoint(expand(r.nodes)))
     return found + _ranges(cond) + _window(cond)
+
+
+def on_nodes(cond: Mapping[str, Any]) -> Test | None:
+    """Return the test of the nodes a job must have had one of; None for any. Raises Refusal."""
+    nodes = nodes_of(cond)
+    return (lambda r: bool(r.start) and not nodes.isdisjoint(expand(r.nodes))) if nodes else None
 
 
 def nodes_of(cond: Mapping[str, Any]) -> set[str]:

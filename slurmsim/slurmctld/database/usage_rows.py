@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurmsim.hostlist import expand
 from slurmsim.json_text import loads
-from slurmsim.slurmctld.database.record_query import conditions, nodes_of, sql
+from slurmsim.slurmctld.database.record_query import conditions, nodes_of, on_nodes, sql
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -59,7 +59,8 @@ def runs(cluster: LiveCluster, cond: Mapping[str, Any]) -> Iterator[Run]:
         if nodes and nodes.isdisjoint(expand(on) if on and times[1] else ()):
             continue
         yield Run(account, user, qos, wckey or "", tres[held], cpus, resv or "", *(time or 0 for time in times))
-    wanted = conditions(cond)
+    there = on_nodes(cond)
+    wanted = conditions(cond) + ([] if there is None else [there])
     living = (record for row in cluster.job_table.rows() for record in cluster.storage.runs(row))
     for record in chain(store.waiting(), living):
         if all(test(record) for test in wanted):

@@ -104,7 +104,7 @@ def _nodes_for_tasks(row: Row, cluster: LiveCluster) -> int:
     """
     core, asked = row.core, row.core.sub.request
     most_cpus, most_cores = _most_of_nodes(core, cluster)
-    tasks, per_task = asked.n_tasks, core.request.memory.cpus_per_task
+    tasks, per_task = asked.n_tasks, _cpus_of_task(core)
     if asked.tasks_per_node:
         return tasks // asked.tasks_per_node
     if per_task > 1:
@@ -209,7 +209,14 @@ def _over_max_time(core: Job) -> bool:
 def _by_tasks_alone(core: Job) -> bool:
     """Return True if only the number of tasks says how many nodes a job needs that was never tried."""
     asked = core.sub.request
-    return not (asked.tasks_per_node or asked.tasks_per_core) and asked.cpus_per_task == 1
+    return not (asked.tasks_per_node or asked.tasks_per_core) and asked.cpus_per_task == 1 and _cpus_of_task(core) == 1
+
+
+def _cpus_of_task(core: Job) -> int:
+    """Return the CPUs of a task, with those that --cpus-per-gpu brings its GPUs."""
+    request = core.request
+    own = int(request.memory.cpus_per_task)
+    return max(own, int(request.cpus_per_task)) if request.per_gpu.reserved else own
 
 
 def tasks_unknown(row: Row, cluster: LiveCluster) -> bool:

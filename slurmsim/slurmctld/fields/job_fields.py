@@ -25,6 +25,7 @@ from slurmsim.slurmctld.base.live_job import Array, LiveJob, Row, task_list
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import ENDED, derived_code
 from slurmsim.slurmctld.fields import sharing
+from slurmsim.slurmctld.fields.array_rows import is_list
 from slurmsim.slurmctld.fields.data_parser_fields import FIELDS as DATA_PARSER_FIELDS
 from slurmsim.slurmctld.fields.data_parser_fields import job_flags
 from slurmsim.slurmctld.fields.dependencies import dependency_text
@@ -436,16 +437,8 @@ def _flags(row: Row, cluster: LiveCluster) -> list[str]:
     return flags
 
 
-def _is_list(row: Row, cluster: LiveCluster) -> bool:
-    """Whether it is shown as a list of tasks: before 26.05 the last one left of several is shown as itself."""
-    if len(row.tasks) == 1 and since(cluster.release, "last_task_in_brackets") and row.job.own_id is None:
-        return True
-    array = row.job.array
-    return len(row.tasks) > 1 or bool(row.tasks and array is not None and len(array.tasks) + array.gone == 1)
-
-
 def _task_text(row: Row, cluster: LiveCluster) -> str | None:
-    if not _is_list(row, cluster):
+    if not is_list(row, cluster):
         return None
     return task_list([t.task for t in row.tasks if t.task is not None], row.core.array_limit, 0)
 
@@ -579,7 +572,7 @@ FIELDS: dict[str, Getter] = {
     "prefer": shown_preference,
     "job_id": lambda r, c: r.job.id,
     "array_job_id": lambda r, c: r.job.array.id if r.job.array is not None else 0,
-    "array_task_id": lambda r, c: None if _is_list(r, c) or r.job.emptied else r.job.task,
+    "array_task_id": lambda r, c: None if is_list(r, c) or r.job.emptied else r.job.task,
     "array_task_str": _task_text,
     "array_max_tasks": lambda r, c: r.core.array_limit or 0,
     "name": lambda r, c: r.job.asked.get("name"),

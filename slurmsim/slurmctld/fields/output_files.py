@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from slurmsim.path_patterns import filled
 from slurmsim.releases import row as of_release
 from slurmsim.slurmctld.base.live_job import LiveJob, Row
+from slurmsim.slurmctld.fields.array_rows import is_list
 
 if TYPE_CHECKING:
     from slurmsim.slurmctld.base.live_cluster import LiveCluster
@@ -54,7 +55,7 @@ def _path(live: LiveJob, which: str, fill: Callable[[str], str]) -> str | None:
 
 def shown_file(row: Row, which: str, cluster: LiveCluster) -> str | None:
     """Return a file of the job; of an array's own record with the number that stands for no task."""
-    live = replace(row.job, task=None) if row.tasks else row.job
+    live = replace(row.job, task=None) if is_list(row, cluster) else row.job
     known, alloc = of_release(_SHOWN, cluster.release), row.core.alloc
     host = cluster.controller.state.table.names[int(alloc.indices()[0])] if alloc is not None else "(null)"
     values = values_of(live, host)

@@ -264,7 +264,10 @@ class RealJobs:
 
     def _file(self, live: LiveJob, which: str, run: Job | None = None) -> str | None:
         """Return a file of a job, named by the node it runs on: a node of a site has a machine of its own."""
-        return file_name(live, which, self._node(run or live.core))
+        node = self._node(run or live.core)
+        if not since(self.cluster.release, "files_named_by_node"):
+            node = (self.cluster.conf.node(node, "NodeHostName") or node).partition(".")[0]
+        return file_name(live, which, node)
 
     def _node(self, core: Job) -> str:
         """Return the first node of a job that has or had some."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.submit.component import Part
+    from slurmsim.commands.submit.options.chosen_options import Chosen
 
 
 _ALLOCATION = """
@@ -98,7 +99,6 @@ SLURM_WORKING_CLUSTER working_cluster - 24.11
 SLURM_PRIO_PROCESS =0
 SLURM_UMASK umask
 SLURM_OOM_KILL_STEP =0 24.11
-SLURMD_TRES_BIND slurmd_binding
 SLURM_JOB_START_TIME start_time 24.11
 SLURM_JOB_END_TIME end_time 24.11
 SLURM_RESTART_COUNT restart_count
@@ -197,7 +197,7 @@ def step_environment(
         "n_nodes": len(facts["nodes"]), "cpus_per_node": run_length(facts["cpus"]), "distribution": distribution,
         "port": 32768 + os.getpid() % 28000, "label": 1 if chosen.get("label") else None, "step_job_name": name,
         "loudness": 3 + int(chosen.get("verbose", 0)) - int(chosen.get("quiet", 0)),
-        "tres_bind": step_binding(chosen), "slurmd_binding": slurmd_binding(chosen),
+        "tres_bind": step_binding(chosen),
         "umask": f"{umask:04o}", "restart_count": facts.get("restarts") or None,
     }  # fmt: skip
     if chosen.get("preserve_env"):
@@ -252,6 +252,12 @@ def _words(text: str) -> list[str]:
         else:
             word += letter
     return [one for one in (*found, word) if one]
+
+
+def binding_told(chosen: Chosen, n_tasks: int, release: str) -> dict[str, str]:
+    """Return what `n_tasks` tasks of a node read of how they are bound to their GRES; one alone was not bound."""
+    found = slurmd_binding(chosen) if n_tasks > 1 or since(release, "lone_tasks_bound") else None
+    return {} if found is None else {"SLURMD_TRES_BIND": found}
 
 
 def task_environment(

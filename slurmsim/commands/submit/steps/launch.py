@@ -12,7 +12,7 @@ from itertools import chain
 from slurmsim import stepd_notices
 from slurmsim.commands.submit.het.environment import common_facts, het_variables
 from slurmsim.commands.submit.steps import told
-from slurmsim.commands.submit.steps.environment import exported, step_environment, task_environment
+from slurmsim.commands.submit.steps.environment import binding_told, exported, step_environment, task_environment
 from slurmsim.commands.submit.steps.gpus import task_devices
 from slurmsim.commands.submit.tasks.files import ALL, EACH, ONE, target
 from slurmsim.commands.submit.tasks.multi_prog import BadFile, read_programs
@@ -140,7 +140,7 @@ class Launch:
             gpus = life.step["gpus"][node]
             for place, number in enumerate(numbers):
                 own = {"SLURM_GPUS_ON_NODE": str(gpus)} if gpus else {}
-                own |= life.step["share_variables"][node]
+                own |= life.step["share_variables"][node] | binding_told(life.chosen, len(numbers), life.release)
                 devices = task_devices(life.chosen, life.step["devices"][node], place)
                 if devices:
                     seen = ",".join(map(str, devices))

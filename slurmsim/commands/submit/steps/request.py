@@ -230,5 +230,5 @@ class StepRequest:
             return
         if self.chosen.written("tres-per-task") and any(kind_of(item) == "license" for item in per_task.split(",")):
             self.say.info(_LICENSES)
-        if self.chosen.get("gpus_per_socket") and since(self.chosen.context.release, "gpus_per_socket_of_jobs"):
+        if self.chosen.written("gpus-per-socket") and since(self.chosen.context.release, "gpus_per_socket_of_jobs"):
             self.say.info(_PER_SOCKET)
