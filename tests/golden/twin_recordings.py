@@ -2,7 +2,7 @@
 
 A recording is a tar of what `slurmsim twin collect` asks, and of two files more: `shown.json` has the output of squeue
 and sinfo of the same second, `after.txt` what sacct told of the jobs when all was over. The clusters had 16
-nodes; their clock ran ten times as fast as ours. Fields that no dump can tell are named in `UNKNOWABLE`.
+nodes or fewer; their clock ran ten times as fast as ours. Fields that no dump can tell are named in `UNKNOWABLE`.
 """
 
 from __future__ import annotations
