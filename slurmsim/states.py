@@ -103,6 +103,11 @@ PARTITION_REASONS = frozenset({
 })  # fmt: skip
 # squeue %r prints this description instead of the code (main scheduler, fewer usable nodes than needed).
 NODES_REQUIRED_TEXT = "Nodes required for job are DOWN, DRAINED or reserved for jobs in higher priority partitions"
+# as many nodes are idle as the job needs, but no block, ring or box of a torus has them (26.05)
+NO_UNIT_TEXT = "No suitable topology unit found"
+NO_UNIT_OF_SEGMENTS_TEXT = "No suitable topology unit found for segment"
+RESOURCES_TEXTS = (NODES_REQUIRED_TEXT, NO_UNIT_TEXT, NO_UNIT_OF_SEGMENTS_TEXT)
+"""What jobs say in place of Resources."""
 
 
 def deleted_reservation(name: str) -> str:

@@ -6,9 +6,9 @@ Sources: the controller's reasons as real Slurm 22.05 shows them (job_scheduler.
 from __future__ import annotations
 
 from slurmsim.metrics.timelines import BOOTING, RUNNING
-from slurmsim.states import NODES_REQUIRED_TEXT, Reason
+from slurmsim.states import NO_UNIT_OF_SEGMENTS_TEXT, NO_UNIT_TEXT, NODES_REQUIRED_TEXT, RESOURCES_TEXTS, Reason
 
-FIRST_IN_LINE = (Reason.RESOURCES, NODES_REQUIRED_TEXT)
+FIRST_IN_LINE = (Reason.RESOURCES, *RESOURCES_TEXTS)
 """Reasons of a job that waits for nodes, with no job before it in its line."""
 IN_LINE = (Reason.NONE, Reason.PRIORITY, *FIRST_IN_LINE)  # what jobs show that stand in line
 
@@ -20,6 +20,10 @@ _RULES: dict[str, str] = {
     Reason.RESOURCES: "first in line of its partition: the nodes it needs are busy",
     NODES_REQUIRED_TEXT: "the nodes it needs are down, drained, or kept for waiting jobs of higher priority in "
     "partitions that share them",
+    NO_UNIT_TEXT: "first in line of its partition: enough nodes are idle, but they do not lie together as its network "
+    "wants it",
+    NO_UNIT_OF_SEGMENTS_TEXT: "first in line of its partition: enough nodes are idle, but no unit of its network has "
+    "room for its segments",
     Reason.DEPENDENCY: "a job it depends on has not ended yet",
     Reason.DEPENDENCY_NEVER: "a job it depends on ended in a way that can never fulfil the dependency",
     Reason.BEGIN_TIME: "its begin time had not come (asked for, or the delay of a requeue)",

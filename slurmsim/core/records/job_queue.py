@@ -25,7 +25,7 @@ from slurmsim.core.records.partition import Partition
 from slurmsim.kernel import load
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.policy import Policy
-from slurmsim.states import NODES_REQUIRED_TEXT, PARTITION_REASONS, Reason
+from slurmsim.states import PARTITION_REASONS, RESOURCES_TEXTS, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.placement.compiled_request import CompiledRequest
@@ -224,7 +224,7 @@ class Watcher:
         raise NotImplementedError
 
 
-_MAY_CHANGE: Final = PARTITION_REASONS | {Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT}
+_MAY_CHANGE: Final = PARTITION_REASONS | {Reason.NONE, Reason.RESOURCES, *RESOURCES_TEXTS}
 
 
 class JobQueue:

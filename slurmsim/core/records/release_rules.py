@@ -297,6 +297,11 @@ class ReleaseRules(Value):
         "26.05",
         says="Maintenance that begins more than a week later takes no nodes from a recurring reservation.",
     )
+    # select_nodes
+    names_network: bool = _rule(
+        "26.05",
+        says="A job for which enough nodes are idle, but not in one block, ring or box of a torus, says so.",
+    )
     # _validate_node_choice
     maintenance_keeps_nodes: bool = _rule("23.02", says="Nodes of maintenance that cannot be used are not replaced.")
     # _valid_job_access_resv

@@ -29,7 +29,7 @@ from slurmsim.core.scheduling.may_start import (
     mute,
 )
 from slurmsim.core.state.triggers import number
-from slurmsim.states import NODES_REQUIRED_TEXT, PARTITION_REASONS, JobState, Reason
+from slurmsim.states import PARTITION_REASONS, RESOURCES_TEXTS, JobState, Reason
 
 if TYPE_CHECKING:
     from slurmsim.core.queue.job_array import JobArrays
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 SCHEDULER: Final = "Main"
 MAX_BLOCKED_RESERVATIONS: Final = 10
-_MAY_BECOME_PRIORITY: Final = (Reason.NONE, Reason.RESOURCES, NODES_REQUIRED_TEXT)
+_MAY_BECOME_PRIORITY: Final = (Reason.NONE, Reason.RESOURCES, *RESOURCES_TEXTS)
 
 
 # what follows a candidate: the next one, all others settled, the end of the pass
@@ -341,7 +341,7 @@ class MainPass:
         else:
             outcome = classify(record, usable)
         if outcome == Reason.RESOURCES:
-            state.set_reason(job, Reason.RESOURCES)
+            state.set_reason(job, self.s.pending_reasons.lacking(request, usable))
             if job.likely_nodes == FORGOTTEN:
                 open_to = self.test.reach(record, state.table.everything, job.time_limit_s)
                 job.likely_nodes = expected(state, job, open_to, preempts=self.test.preemption is not None)

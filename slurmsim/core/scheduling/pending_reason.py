@@ -10,7 +10,7 @@ from slurmsim.core.queue.partition_limits import by_tier
 from slurmsim.core.records.job import AS_ASKED
 from slurmsim.core.records.job_queue import Record
 from slurmsim.core.reservations.access import MAINTENANCE, MAINTENANCE_TEXT, OPEN
-from slurmsim.states import Reason, is_held
+from slurmsim.states import NO_UNIT_OF_SEGMENTS_TEXT, NO_UNIT_TEXT, Reason, is_held
 
 if TYPE_CHECKING:
     from slurmsim.core.occupancy.node_states import NodeStates
@@ -64,6 +64,18 @@ class PendingReasons:
             return Reason.BAD_CONSTRAINTS
         in_the_way = group & self._in_the_way(request)
         return Reason.RESOURCES if in_the_way else self._not_available(record.partition, request, left)
+
+    def lacking(self, request: CompiledRequest, usable: Bitmap) -> str:
+        """Return what a job says that finds busy nodes only: its network may be all that is in the way (26.05)."""
+        state, tree = self.state, request.tree
+        if tree is None or not tree.comes_first or request.required or not state.rules.names_network:
+            return Reason.RESOURCES
+        request.tree = None
+        found = state.selector.place(request, state.table, usable)
+        request.tree = tree
+        if found is None:
+            return Reason.RESOURCES
+        return NO_UNIT_OF_SEGMENTS_TEXT if request.segments is not None else NO_UNIT_TEXT
 
     def _would_serve(self, request: CompiledRequest, group: Bitmap) -> bool:
         """Return True if the nodes `group` could serve `request` if no job had them."""

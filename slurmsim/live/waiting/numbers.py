@@ -15,11 +15,11 @@ from slurmsim.core.records.partition import Partition
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.fields.dependencies import dependency_text
-from slurmsim.states import NODES_REQUIRED_TEXT, JobState, Reason, is_held
+from slurmsim.states import RESOURCES_TEXTS, JobState, Reason, is_held
 
 Fact = dict[str, Any]
 SHOWN = 5  # jobs a fact names; of all others it has the number
-IN_LINE = (Reason.NONE, Reason.PRIORITY, Reason.RESOURCES, NODES_REQUIRED_TEXT)
+IN_LINE = (Reason.NONE, Reason.PRIORITY, Reason.RESOURCES, *RESOURCES_TEXTS)
 
 
 def facts(engine: Engine, live: LiveJob) -> Iterator[Fact]:

@@ -47,7 +47,7 @@ from slurmsim.slurmctld.fields.job_details import (
 from slurmsim.slurmctld.fields.last_sched_eval import begins_to_accrue, last_evaluated, looked_last, looks
 from slurmsim.slurmctld.fields.output_files import shown_file
 from slurmsim.slurmctld.fields.used_features import shown_features, shown_preference
-from slurmsim.states import JobState, Reason, is_held
+from slurmsim.states import NO_UNIT_TEXT, JobState, Reason, is_held
 from slurmsim.tres import format_tres
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ _RAN = (JobState.RUNNING, JobState.SUSPENDED)
 # reasons that slurmctld keeps as a description beside the code
 _LONG = {
     "Nodes required": Reason.RESOURCES,
+    NO_UNIT_TEXT: Reason.RESOURCES,
     Reason.REQ_NODE_NOT_AVAIL: Reason.REQ_NODE_NOT_AVAIL,
     "job requeued": Reason.HELD_USER,
     "Reservation ": "ReservationDeleted",
