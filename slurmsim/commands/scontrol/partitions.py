@@ -90,9 +90,7 @@ def _share(session: Session, value: str, name: str, word: str) -> tuple[str, int
 
 
 def _exclusive(session: Session, value: str, word: str) -> str:
-    """NO, NODE or USER. Raises _Wrong."""
-    if value.upper() == "TOPO":
-        raise _bad(session, "slurmsim: Exclusive=TOPO is not modelled")
+    """NO, NODE, USER or TOPO. Raises _Wrong."""
     if value.upper() not in ("NO", "NODE", "USER", "TOPO"):
         raise _bad(session, f"Invalid input: {word}", "Acceptable Exclusive values are NO, NODE, USER, TOPO")
     return value.upper()

@@ -1,7 +1,7 @@
 """``--deadline``: jobs that can no longer end in time end at once, in state DEADLINE.
 
-slurmctld looks when a main pass or a backfill cycle comes to the job (deadline_ok, 22.05); so does this. A job with a
-minimum time (``--time-min``) counts as that long, and gets what is left as its limit.
+slurmctld looks when a main pass or a backfill cycle comes to the job (deadline_ok, 22.05), and when it looks for old
+jobs (23.11); so does this. A job with a minimum time (``--time-min``) counts as that long, and gets what is left as its limit.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from slurmsim.core.records.job import Job
     from slurmsim.core.state.controller_state import ControllerState
     from slurmsim.core.state.interfaces import RunWay
+
+
+PURGE_S = 60  # seconds between two looks for old jobs
 
 
 class Deadlines:
@@ -52,12 +55,25 @@ class Deadlines:
         return self._lost[0][0] if self._lost else None
 
     def turn(self, now: int) -> None:
-        """Note that jobs can no longer meet their deadlines; the next scheduler that tries them ends them."""
+        """Note that jobs can no longer meet their deadlines; the next scheduler that tries them ends them.
+
+        Since 23.11 what no scheduler tries ends as well, when slurmctld looks for old jobs.
+        """
+        purges = self.state.rules.purges_deadlines
         while self._lost and self._lost[0][0] <= now:
-            job_id = heappop(self._lost)[1]
-            if job_id in self.jobs:
-                self.state.triggers.changed = True
-                self.state.triggers.dirty = True
+            at, job_id = heappop(self._lost)
+            job = self.jobs.get(job_id)
+            if job is None or (purges and at == self._purge_after(at - 1) and self.missed(job)):
+                continue
+            self.state.triggers.changed = True
+            self.state.triggers.dirty = True
+            if purges:
+                heappush(self._lost, (self._purge_after(now), job_id))
+
+    def _purge_after(self, now: int) -> int:
+        """Return when slurmctld looks for old jobs next."""
+        start = self.state.start_time
+        return start + ((now - start) // PURGE_S + 1) * PURGE_S
 
     def missed(self, job: Job) -> bool:
         """Return True if `job` cannot keep its deadline; if so it ends now."""

@@ -297,6 +297,11 @@ class ReleaseRules(Value):
         "26.05",
         says="Maintenance that begins more than a week later takes no nodes from a recurring reservation.",
     )
+    # purge_old_job
+    purges_deadlines: bool = _rule(
+        "23.11",
+        says="Held jobs end, too, when they can no longer keep their deadline; slurmctld looks once a minute.",
+    )
     # select_nodes
     names_network: bool = _rule(
         "26.05",

@@ -74,3 +74,13 @@ def test_a_block(tmp_path: Path, release: str, segments: str, said: str) -> None
     for options in ("-N2 -w n[01,02]", "-N2 -w n[05,06]", f"-N3 {segments}"):
         submit(cluster, options)
     assert reasons(cluster) == {"3": said}
+
+
+def test_a_partition_may_be_given_the_units_of_its_nodes(tmp_path: Path) -> None:
+    (tmp_path / "topology.conf").write_text(BLOCKS)
+    cluster = Cluster(
+        tmp_path, CONF.replace("n[01-16]", "n[01-08]") + "TopologyPlugin=topology/block\n", release="26.05"
+    )
+    for word in ("TOPO", "NODE", "USER", "NO"):
+        assert cluster.run(f"scontrol update PartitionName=batch Exclusive={word}") == (0, "", "")
+        assert f" Exclusive={word} " in cluster.text("scontrol show partition batch").replace("\n", " ")

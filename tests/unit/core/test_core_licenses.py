@@ -130,6 +130,16 @@ def test_a_job_that_ends_as_it_is_tried_is_not_planned(policy: str) -> None:
     assert not [event for event in w.controller.state.events if event[1] == "PLAN" and event[3] != "PENDING"]
 
 
+@pytest.mark.parametrize(("release", "state"), [("22.05", "PENDING"), ("24.11", "DEADLINE"), ("26.05", "DEADLINE")])
+def test_a_held_job_misses_its_deadline_too(release: str, state: str) -> None:
+    w = World(simple(2), "backfill", release=release)
+    w.sbatch("-J held -H -N1 -t 5 --deadline=600", 60, at=5)
+    w.until(359)
+    assert w.state("held") == "PENDING"
+    w.until(361)
+    assert w.state("held") == state
+
+
 def test_a_deadline_with_a_minimum_time() -> None:
     w = World(simple(1), "backfill")
     w.sbatch("-J runs -N1 -t 10", 590, at=0)
