@@ -1,6 +1,7 @@
 """Print what became of the suite: ``python -m tests.upstream.tell RESULTS.json… [--readme]``.
 
-With ``--readme`` the table goes into README.md, between its marks. With ``--moved``, for results of parts of the
+With ``--readme`` the table goes into README.md, between its marks; with ``--families`` only the rows of the families
+in the results, which are whole ones. With ``--moved``, for results of parts of the
 suite, tests that pass now leave the list and are counted as such in the table that is there. The exit code is 1 if
 the list of outcomes says another thing than the results.
 """
@@ -13,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.upstream.outcomes import LIST, ended, moved, read, recounted, surprises, table, without
+from tests.upstream.outcomes import LIST, ended, moved, read, recounted, surprises, table, with_families, without
 
 README = Path(__file__).with_name("README.md")
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
@@ -31,6 +32,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", nargs="+", type=Path)
     parser.add_argument("--readme", action="store_true", help="write the table into README.md")
+    parser.add_argument("--families", action="store_true", help="write the rows of these whole families")
     parser.add_argument(
         "--moved", action="store_true", help="take tests that pass off the list, count them in README.md"
     )
@@ -43,6 +45,9 @@ def main() -> int:
     print(found)
     if args.readme:
         README.write_text(put(README.read_text("utf-8"), found), "utf-8")
+    if args.families:
+        text = README.read_text("utf-8")
+        README.write_text(put(text, with_families(text.partition(BEGIN)[2].partition(END)[0], found)), "utf-8")
     if args.moved:
         names, modules = moved(entries, results), ended(entries, results)
         LIST.write_text(without(LIST.read_text("utf-8"), [*names, *modules]), "utf-8")

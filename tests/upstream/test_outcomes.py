@@ -6,7 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.upstream.outcomes import LIST, end_of, ended, entry_of, moved, read, recounted, surprises, table, without
+from tests.upstream.outcomes import (
+    LIST,
+    end_of,
+    ended,
+    entry_of,
+    moved,
+    read,
+    recounted,
+    surprises,
+    table,
+    with_families,
+    without,
+)
 from tests.upstream.tell import README, put
 
 _LIST = """
@@ -96,3 +108,19 @@ def test_no_test_is_listed_twice(listed: Path) -> None:
 def test_the_table_goes_between_its_marks() -> None:
     text = README.read_text("utf-8")
     assert put(put(text, "| a |\n"), "| b |\n").count("| b |") == 1 and "| a |" not in put(text, "| b |\n")
+
+
+def test_rows_of_whole_families_are_written_anew() -> None:
+    told = """\
+| family | tests | passes | fails | out of scope | not applicable | waits |
+|---|--:|--:|--:|--:|--:|--:|
+| 149 | 2 | 1 | 1 | 0 | 0 | 0 |
+| 150 topology | 9 | 1 | 0 | 0 | 0 | 8 |
+| **all** | 11 | 2 | 1 | 0 | 0 | 8 |
+"""
+    results = {"test_150_1": [{"test": "a::test_x", "outcome": "passed"}, {"test": "a::test_y", "outcome": "failed"}]}
+    found = with_families(told, table([], results))
+    assert found.splitlines()[2:] == [
+        "| 149 | 2 | 1 | 1 | 0 | 0 | 0 |", "| 150 topology | 2 | 1 | 1 | 0 | 0 | 0 |",
+        "| **all** | 4 | 2 | 2 | 0 | 0 | 0 |",
+    ]  # fmt: skip

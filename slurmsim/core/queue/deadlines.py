@@ -1,7 +1,8 @@
 """``--deadline``: jobs that can no longer end in time end at once, in state DEADLINE.
 
 slurmctld looks when a main pass or a backfill cycle comes to the job (deadline_ok, 22.05), and when it looks for old
-jobs (23.11); so does this. A job with a minimum time (``--time-min``) counts as that long, and gets what is left as its limit.
+jobs (23.11); so does this. A job with a minimum time (``--time-min``) counts as that long, and gets what is left as its
+limit.
 """
 
 from __future__ import annotations
