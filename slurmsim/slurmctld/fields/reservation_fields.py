@@ -65,12 +65,17 @@ def _licenses(r: Reservation, cluster: LiveCluster) -> str | None:
 
 
 def may_use(r: Reservation, cluster: LiveCluster, person: Person) -> bool:
-    """Return True if jobs of `person` in one of his accounts may go into `r`."""
+    """Return True if jobs of `person` in one of his accounts may go into `r`.
+
+    Of a reservation that shuts accounts out none of his may be one of those, though his jobs in others may go into it
+    (_validate_user_access).
+    """
     tree, accounts = cluster.controller.state.tree, cluster.controller.accounting.accounts
     if tree is None or accounts is None or not accounts.enforce.associations:
         return bool(r.users) and r.admits(person.name, ())
     own = [branch for branch in tree.users() if branch.spec.user == person.name]
-    return any(r.admits(person.name, [above.spec.account for above in branch.path]) for branch in own)
+    admitted = [r.admits(person.name, [above.spec.account for above in branch.path]) for branch in own]
+    return any(admitted) and (all(admitted) or not r.accounts or not r.accounts[0].startswith("-"))
 
 
 def reserved_tres(r: Reservation, cluster: LiveCluster) -> dict[str, int]:
