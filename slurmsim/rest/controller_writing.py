@@ -24,6 +24,7 @@ from slurmsim.rest.body import (
     plain_number,
     read_body,
     rows_of,
+    shaped,
     skipped,
     string_list,
     text,
@@ -215,12 +216,53 @@ _READERS: dict[str, Row] = {
     **dict.fromkeys(("limit", "node limit", "minutes", "minutes over", "memory"), Row(number)),
     **dict.fromkeys(("count", "small count", "node count"), Row(plain_number)),
 }  # fmt: skip
-_STATE = {"partition.state": Row(words({name: name for name in ("INACTIVE", "UP", "DOWN", "DRAIN")}))}
+_FLAGS = {
+    "DEFAULT": "default", "HIDDEN": "hidden", "NO_ROOT": "disable_root_jobs", "ROOT_ONLY": "root_only",
+    "REQ_RESV": "req_resv", "LLN": "lln", "PDOI": "power_down_on_idle",
+}  # fmt: skip
+_CLEAR = "_CLEAR"
+_MODES = {"CLUSTER_GLOBAL": "", "DISABLED": "OFF", **{name: name for name in (
+    "SUSPEND", "REQUEUE", "CANCEL", "PRIORITY")}}  # fmt: skip
+NOT_PARSED = (9001, "Failure during parsing")
+MOST_SHARES = 0x7FFF  # jobs on one resource
+_EXCLUSIVE = ("NO", "NODE", "USER", "TOPO")
+_SHARES = re.compile(r"(NO|(YES|FORCE)(?::([0-9]{1,5}))?)", re.IGNORECASE)
+
+
+def _exclusive(body: Body, value: Any, path: str) -> str:
+    word = text(body, value, path).upper()
+    if word not in _EXCLUSIVE:
+        raise body.fail("expected NO, NODE, USER, or TOPO", NOT_PARSED, path)
+    return word
+
+
+def _oversubscribe(body: Body, value: Any, path: str) -> tuple[str, int]:
+    """How many jobs share a resource, as scontrol has it: 4 where the text has no number."""
+    found = _SHARES.fullmatch(text(body, value, path))
+    if found is None:
+        raise body.fail("expected NO, YES[:#], or FORCE[:#]", NOT_PARSED, path)
+    if found[2] is None:
+        return "NO", 1
+    kind, count = found[2].upper(), int(found[3] or 4)
+    least = 1 if kind == "FORCE" else 2
+    if count > MOST_SHARES or count < least:
+        told = "count too large" if count > MOST_SHARES else f"{kind} count must be >{'=' * (least == 1)} 1"
+        raise body.fail(told, NOT_PARSED, path)
+    return kind, count
+
+
+_OF_WORDS = {
+    "partition.state": Row(words({name: name for name in ("INACTIVE", "UP", "DOWN", "DRAIN")})),
+    "flags": Row(words({name: name for flag in _FLAGS for name in (flag, flag + _CLEAR)})),
+    "preempt_mode": Row(words(_MODES)), "partition.exclusive": Row(shaped(_exclusive, "string")),
+    "partition.oversubscribe": Row(shaped(_oversubscribe, "string")),
+}  # fmt: skip
+"""What of a partition is told in words."""
 
 
 def settable(rows: Sequence[Field] = PARTITION) -> Table:
     """How the body of a partition is read: places that have a keyword as their kind says, others are passed over."""
-    read = {row.json: _READERS[row.kind] for row in rows if row.json and row.update} | _STATE
+    read = {row.json: _READERS[row.kind] for row in rows if row.json and row.update} | _OF_WORDS
     places = dict.fromkeys(".".join(one.key.split(".")[:2]) for one in partition.table(rows))
     return tree({place: read.get(place, _ANY) for place in places}, _P)
 
@@ -251,6 +293,7 @@ def post_partitions(call: Call) -> Found:
                 request[row.name] = 0xFFFFFFFF if value == -1 else value
         state = _value(one, "partition.state")
         request |= {"state_up": state[0]} if state else {}
+        request |= _in_words(one)
         verb = "update" if name in there else "create"
         try:
             call.client.call(f"{verb}_partition", partition=request)
@@ -258,6 +301,16 @@ def post_partitions(call: Call) -> Found:
             raise Rejected(f"Failed to {verb} partition {name} with description at index {at}", *call.error_of(refusal),
                            f"slurm_{verb}_partition") from None  # fmt: skip
     return Found({}, warnings=body.warnings)
+
+
+def _in_words(one: Record) -> Record:
+    """Return what the words of a partition change: flags, how jobs are preempted, and who shares its nodes."""
+    found: Record = {_FLAGS[word.removesuffix(_CLEAR)]: not word.endswith(_CLEAR) for word in one.get("flags") or ()}
+    modes = [mode for mode in one.get("preempt_mode") or () if mode]
+    found |= {"preempt_mode": ",".join(modes)} if modes else {}
+    shares, exclusive = _value(one, "partition.oversubscribe"), _value(one, "partition.exclusive")
+    found |= {"over_subscribe": list(shares)} if shares else {}
+    return found | ({"exclusive": exclusive} if exclusive else {})
 
 
 def _and_rejecting(call: Call, rejected: Rejected, what: str, source: str) -> Rejected:

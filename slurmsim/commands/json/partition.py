@@ -64,10 +64,10 @@ def _modes(mode: str, given: bool) -> list[str]:
 
 
 def _flags(
-    default: bool, hidden: bool, root_off: bool, root_only: bool, resv: bool, lln: bool, user: bool
+    default: bool, hidden: bool, root_off: bool, root_only: bool, resv: bool, lln: bool, idle_off: bool
 ) -> list[str]:  # fmt: skip
     known = {"DEFAULT": default, "HIDDEN": hidden, "NO_ROOT": root_off, "ROOT_ONLY": root_only, "REQ_RESV": resv,
-             "LLN": lln, "EXCLUSIVE_USER": user}  # fmt: skip
+             "LLN": lln, "PDOI": idle_off}  # fmt: skip
     return [word for word, there in known.items() if there]
 
 
@@ -98,8 +98,8 @@ _COMPOSED = {
     "defaults.partition_memory_per_node": (F("defaults.partition_memory_per_node", _memory_a_node, *_DEFAULT),),
     "defaults.job": (F("defaults.job", always("")),),  # the text of scontrol alone has them
     "grace_time": (
-        F("flags", _flags, "default", "hidden", "disable_root_jobs", "root_only", "req_resv", "lln", "exclusive_user",
-          first=45),
+        F("flags", _flags, "default", "hidden", "disable_root_jobs", "root_only", "req_resv", "lln",
+          "power_down_on_idle", first=45),
         F("partition.exclusive", _exclusive, "over_subscribe", "exclusive_user", "exclusive_topo",
           first=45),
         F("partition.oversubscribe", _oversubscribe, "over_subscribe", first=45),

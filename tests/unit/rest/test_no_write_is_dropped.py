@@ -75,7 +75,8 @@ PARTITION_VALUES: dict[str, Any] = {
     "maximums.partition_memory_per_cpu": 300, "maximums.partition_memory_per_node": 300, "maximums.nodes": 2,
     "maximums.time": 50,
     "maximums.over_time_limit": 4, "minimums.nodes": 2, "priority.job_factor": 8, "priority.tier": 7,
-    "partition.state": ["DOWN"],
+    "partition.state": ["DOWN"], "partition.oversubscribe": "FORCE:5", "partition.exclusive": "USER",
+    "flags": ["HIDDEN", "NO_ROOT", "ROOT_ONLY", "REQ_RESV", "LLN", "PDOI"], "preempt_mode": ["REQUEUE"],
 }  # fmt: skip
 NOT_OF_THIS_PARTITION = frozenset({"name", "accounts.deny", "qos.allowed", "qos.assigned", "qos.deny", "topology"})
 """Its name, what a list of allowed ones hides, and what takes a database or topology.yaml."""
@@ -162,3 +163,34 @@ def test_a_field_of_a_partition(service: Service, cluster: Cluster, field: str) 
 
 def test_every_field_of_a_partition_has_a_value_here() -> None:
     assert {row.json for row in PARTITION if row.json and row.update} <= PARTITION_VALUES.keys() | NOT_OF_THIS_PARTITION
+
+
+def test_flags_of_a_partition_are_cleared_and_others_stay(service: Service, cluster: Cluster) -> None:
+    """As real 26.05 tells them: who has the nodes is no flag."""
+    for flags, told in ((["LLN", "PDOI"], ["LLN", "PDOI"]), (["HIDDEN"], ["HIDDEN", "LLN", "PDOI"]),
+                        (["HIDDEN_CLEAR", "LLN_CLEAR", "PDOI_CLEAR"], [])):  # fmt: skip
+        body = {"partitions": [{"name": "other", "flags": flags, "partition": {"exclusive": "USER"}}]}
+        assert ask(service, "POST", "partitions", body)[0] == 200
+        found = ask(service, "GET", "partition/other")[1]["partitions"][0]
+        assert (found["flags"], found["partition"]["exclusive"]) == (told, "USER")
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "description"),
+    [
+        ("oversubscribe", "MAYBE", "expected NO, YES[:#], or FORCE[:#]"),
+        ("oversubscribe", "YES:1", "YES count must be > 1"),
+        ("oversubscribe", "FORCE:0", "FORCE count must be >= 1"),
+        ("oversubscribe", "YES:40000", "count too large"),
+        ("exclusive", "ALL", "expected NO, NODE, USER, or TOPO"),
+    ],
+)
+def test_who_shares_a_partition_is_said_in_known_words(
+    service: Service, place: str, value: str, description: str
+) -> None:
+    status, answer = ask(
+        service, "POST", "partitions", {"partitions": [{"name": "other", "partition": {place: value}}]}
+    )
+    assert status != 200
+    assert description in [error["description"] for error in answer["errors"]]
+    assert "Failure during parsing" in [error["error"] for error in answer["errors"]]
