@@ -55,8 +55,8 @@ def _exclusive(kind: str, user: bool, topo: bool) -> str:
     return "TOPO" if topo else "NODE" if kind == "EXCLUSIVE" else "USER" if user else "NO"
 
 
-def _oversubscribe(kind: str) -> str:
-    return "NO" if kind == "EXCLUSIVE" else kind
+def _oversubscribe(kind: str, most: int) -> str:
+    return "NO" if kind not in ("YES", "FORCE") or (kind == "YES" and most < 2) else f"{kind}:{most}"
 
 
 def _modes(mode: str, given: bool) -> list[str]:
@@ -102,7 +102,7 @@ _COMPOSED = {
           "power_down_on_idle", first=45),
         F("partition.exclusive", _exclusive, "over_subscribe", "exclusive_user", "exclusive_topo",
           first=45),
-        F("partition.oversubscribe", _oversubscribe, "over_subscribe", first=45),
+        F("partition.oversubscribe", _oversubscribe, *_SHARE, first=45),
         F("partition.state", _states, "state_up", first=45),
     ),
     "maximums.partition_memory_per_cpu": (

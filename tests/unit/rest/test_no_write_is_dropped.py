@@ -194,3 +194,11 @@ def test_who_shares_a_partition_is_said_in_known_words(
     assert status != 200
     assert description in [error["description"] for error in answer["errors"]]
     assert "Failure during parsing" in [error["error"] for error in answer["errors"]]
+
+
+@pytest.mark.parametrize(("written", "shown_as"), [("FORCE:5", "FORCE:5"), ("yes", "YES:4"), ("FORCE:1", "FORCE:1"),
+                                                   ("NO", "NO")])  # fmt: skip
+def test_how_often_a_partition_is_shared_is_shown(service: Service, written: str, shown_as: str) -> None:
+    body = {"partitions": [{"name": "other", "partition": {"oversubscribe": written}}]}
+    assert ask(service, "POST", "partitions", body)[0] == 200
+    assert ask(service, "GET", "partition/other")[1]["partitions"][0]["partition"]["oversubscribe"] == shown_as
