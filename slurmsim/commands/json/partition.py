@@ -60,7 +60,9 @@ def _oversubscribe(kind: str, most: int) -> str:
 
 
 def _modes(mode: str, given: bool) -> list[str]:
-    return [word.upper() for word in mode.split(",")] if given else ["CLUSTER_GLOBAL"]
+    if not given:
+        return ["CLUSTER_GLOBAL"]
+    return ["DISABLED" if word.upper() == "OFF" else word.upper() for word in mode.split(",")]
 
 
 def _flags(

@@ -202,3 +202,10 @@ def test_how_often_a_partition_is_shared_is_shown(service: Service, written: str
     body = {"partitions": [{"name": "other", "partition": {"oversubscribe": written}}]}
     assert ask(service, "POST", "partitions", body)[0] == 200
     assert ask(service, "GET", "partition/other")[1]["partitions"][0]["partition"]["oversubscribe"] == shown_as
+
+
+@pytest.mark.parametrize("mode", ["DISABLED", "CANCEL"])
+def test_how_jobs_of_a_partition_are_preempted_is_shown(service: Service, mode: str) -> None:
+    """OFF of slurm.conf is DISABLED here."""
+    assert ask(service, "POST", "partitions", {"partitions": [{"name": "other", "preempt_mode": [mode]}]})[0] == 200
+    assert ask(service, "GET", "partition/other")[1]["partitions"][0]["preempt_mode"] == [mode]
