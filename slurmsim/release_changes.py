@@ -714,6 +714,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "23.02", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
     ),
     "token_disabled": Change("23.02", "scontrol", "`token` says why there is none: no plugin makes them."),
+    "spec_cores_of_tasks": Change(
+        "24.11", "scontrol", "CPU_IDs of a job with --core-spec are of no more cores than its tasks use."
+    ),
     "reserved_cores_dealt": Change(
         "24.11", "scontrol", "CoreIDs of a reservation are taken from one socket after the other.", OTHERWISE
     ),

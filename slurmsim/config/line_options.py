@@ -43,7 +43,7 @@ NODE_KEYS = _table(
               "ones begin powered down"),
     honoured("Reason", "text", ""),
     honoured("CoreSpecCount", "count", 0, low=0),
-    honoured("CPUSpecList", "text", "", "only how many cores it names"),
+    honoured("CPUSpecList", "text", "", "whole cores"),
     honoured("MemSpecLimit", "memory", 0),
     _harmless("NodeHostname", _FREE),
     _harmless("NodeAddr", _FREE),

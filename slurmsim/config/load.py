@@ -19,7 +19,14 @@ from slurmsim.config.findings import Finding, Place, Report
 from slurmsim.config.gres_conf import apply_gres_conf
 from slurmsim.config.line_options import LINE_TABLES
 from slurmsim.config.memory_limits import check_memory_limits
-from slurmsim.config.nodes import NodeTable, apply_down_nodes, override_nodes, read_node_sets, read_nodes
+from slurmsim.config.nodes import (
+    NodeTable,
+    apply_down_nodes,
+    override_nodes,
+    read_node_sets,
+    read_nodes,
+    with_first_cores,
+)
 from slurmsim.config.option import LATEST, OLDEST, check_release, earlier, split_words
 from slurmsim.config.options import SCALARS, find_scalar
 from slurmsim.config.partitions import read_partitions
@@ -257,9 +264,10 @@ def _build(
     hierarchies = networks.hierarchies(options["Licenses"], topologies, table, report)
     if report.errors:
         return None
+    nodes = in_order(table, dynamic, gone) if dynamic else table.in_order()
     return ClusterSpec(
         options["ClusterName"],
-        in_order(table, dynamic, gone) if dynamic else table.in_order(),
+        with_first_cores(nodes) if "spec_cores_first" in parameters else nodes,
         partitions,
         options,
         parameters,

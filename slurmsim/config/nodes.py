@@ -219,10 +219,11 @@ def _template(names: str, attributes: Attributes, cache: dict[str, tuple[Gres, .
             place, "CoreSpecCount", str(core_spec), "as many cores as the node has: reset to 1, as Slurm does"
         )
         core_spec = 1 if sockets * cores > 1 else 0
-    if named := _cpu_list(attributes, cpus, report):
+    threads_used = threads if cpus > sockets * cores else 1
+    if named := tuple(sorted({cpu // threads_used for cpu in _cpu_list(attributes, cpus, report)})):
         if core_spec:
             report.warning(place, "CoreSpecCount", str(core_spec), "not used beside CPUSpecList, as in Slurm")
-        core_spec = -(-named // threads) if cpus > sockets * cores else named
+        core_spec = len(named)
     memory = attributes.get("realmemory") or 1
     reserved = attributes.get("memspeclimit") or 0
     if reserved >= memory and reserved:
@@ -234,8 +235,18 @@ def _template(names: str, attributes: Attributes, cache: dict[str, tuple[Gres, .
         tmp_disk_mib=attributes.get("tmpdisk"), weight=attributes.get("weight"),
         suspend_time_s=attributes.get("suspendtime"), features=attributes.get("features"),
         gres=_gres(attributes, cache, report), state=_state(attributes, report), reason=attributes.get("reason"),
-        core_spec_count=core_spec, mem_spec_limit_mib=reserved,
+        core_spec_count=core_spec, spec_cores=named, mem_spec_limit_mib=reserved,
     )  # fmt: skip
+
+
+def with_first_cores(nodes: Iterable[NodeSpec]) -> tuple[NodeSpec, ...]:
+    """Return `nodes` where CoreSpecCount means the first cores of each socket in turn (spec_cores_first)."""
+    return tuple([
+        replace(node, spec_cores=tuple(sorted(
+            [k % node.sockets * node.cores_per_socket + k // node.sockets for k in range(node.core_spec_count)]
+        ))) if node.core_spec_count and not node.spec_cores else node
+        for node in nodes
+    ])  # fmt: skip
 
 
 def _sizes(names: str, attributes: Attributes, report: Report) -> tuple[int, int, int, int]:
@@ -268,17 +279,17 @@ def _sizes(names: str, attributes: Attributes, report: Report) -> tuple[int, int
     return sockets, cores, threads, cpus
 
 
-def _cpu_list(attributes: Attributes, cpus: int, report: Report) -> int:
-    """Return how many of `cpus` CPUs a CPUSpecList like ``0-1,4`` names."""
+def _cpu_list(attributes: Attributes, cpus: int, report: Report) -> set[int]:
+    """Return which of `cpus` CPUs a CPUSpecList like ``0-1,4`` names."""
     text = attributes.text("cpuspeclist")
-    total = 0
+    found: set[int] = set()
     for part in text.split(",") if text else ():
         match = re.fullmatch(r"(\d{1,18})(?:-(\d{1,18}))?", part.strip())
         if match is None or not int(match[1]) <= int(match[2] or match[1]) < cpus:
             report.warning(attributes.place_of("cpuspeclist"), "CPUSpecList", text, f"bad range {part!r}: list ignored")
-            return 0
-        total += int(match[2] or match[1]) - int(match[1]) + 1
-    return total
+            return set()
+        found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return found
 
 
 def _gres(attributes: Attributes, cache: dict[str, tuple[Gres, ...]], report: Report) -> tuple[Gres, ...]:

@@ -182,6 +182,7 @@ _ROWS: tuple[Option, ...] = (
     honoured("ResumeTimeout", "count", 60, low=0, high=65_535),
     honoured("SuspendRate", "count", 60, "nodes a minute; 0 no limit", low=0, high=65_535),
     honoured("ResumeRate", "count", 300, "nodes a minute; 0 no limit", low=0, high=65_535),
+    honoured("AllowSpecResourcesUsage", "flag", False, "--core-spec and --thread-spec count"),
     honoured("SuspendExcNodes", "text", "", "a hostlist; counts (n[1-9]:2) are refused"),
     honoured("SuspendExcParts", "words", ()),
     honoured("SuspendExcStates", "text", "", "nodes in these states are not powered down", since="23.02"),
@@ -195,8 +196,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("NodeFeaturesPlugins", "features never change; no node is rebooted for them", off=_NONE),
     _absent("PrioritySiteFactorPlugin", "the site factor counts as 0", off=("priority/site_factor/none",
                                                                           "site_factor/none", *_NONE)),
-    _absent("AllowSpecResourcesUsage", "specialised cores are never given to jobs", off=("no", "0", "false", "down"),
-            kind="flag"),
     _absent("FrontendName", "front-end systems are not modelled; without this line the nodes behind it are nodes "
             "as others", refuse=True, gone="25.05"),
     # no effect on a schedule, with the reason

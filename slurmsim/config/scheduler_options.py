@@ -48,6 +48,7 @@ _ROWS: tuple[Option, ...] = (
     _number("sched_max_job_start", 0, 0, why="jobs; 0 no limit"),
     _number("sched_min_interval", 2, 0, why="microseconds; whole seconds of it count"),
     _flag("pack_serial_at_end"),
+    _flag("spec_cores_first"),
     _flag("enable_user_top", "live clusters: users may use scontrol top"),
     _number("max_switch_wait", 300, 0, why="seconds --switches may wait"),
     _number("solver_latency", 0, 0, 86_400, "seconds a policy's solver takes in simulations; no option of Slurm's"),
@@ -103,7 +104,6 @@ _ROWS: tuple[Option, ...] = (
     _absent("max_array_tasks", "count", "arrays are limited by MaxArraySize alone"),
     _absent("delay_boot", "text", "a job takes nodes that are off at once where those that are up do not suffice"),
     _absent("no_backup_scheduling", "set", "there is one controller", master="a backup controller"),
-    _absent("spec_cores_first", "set", "specialised cores are counted, not placed", master="CoreSpecCount"),
     _absent("extra_constraints", "set", "--extra is not modelled", since="23.11", master="--extra"),
     # no effect on a schedule
     _idle("allow_zero_lic", "set", "a request for no license is met"),

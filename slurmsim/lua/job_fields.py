@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from slurmsim.lua.constants import MEM_PER_CPU, NICE_OFFSET, NO_VAL, NO_VAL16, NO_VAL64
+from slurmsim.model.request import THREAD_FLAG
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 
@@ -286,16 +287,15 @@ def _core_spec(threads: bool) -> Any:
         value = request.get("core_spec")
         if value is None:
             return None
-        text = str(value)
-        digits = text.removeprefix("T") if text.startswith("T") is threads else ""
-        return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 6 else None
+        number = int(value)
+        return number & ~THREAD_FLAG if bool(number & THREAD_FLAG) is threads else None
 
     def put(request: dict[str, Any], value: Any, release: str) -> None:
         number = _number_of(value)
         if not 0 <= number < NO_VAL16:
             request.pop("core_spec", None)
         else:
-            request["core_spec"] = f"T{number}" if threads else number
+            request["core_spec"] = number | THREAD_FLAG if threads else number
 
     return get, put
 

@@ -51,4 +51,5 @@ class NodeSpec:
     gpu_uuids: tuple[str, ...] = ()
     suspend_time_s: int | None = None  # idle seconds until it is powered down; -1 never, None as its partitions say
     dynamic: str = ""  # NORM for a node that came later, GONE for one that was deleted
+    spec_cores: tuple[int, ...] = ()  # kept from jobs by CPUSpecList; otherwise the last of each socket in turn
     line: int = field(default=0, compare=False)

@@ -1,6 +1,11 @@
 """What a job asks for: the placement side of a submission, interned so that equal requests are one object."""
 
+from typing import Final
+
 from slurmsim.data_classes import dataclass
+
+THREAD_FLAG: Final = 0x8000
+"""Bit of `core_spec`: it counts threads, not cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +86,7 @@ class ResourceRequest:
     prefer: str = ""
     # what each of its nodes takes of a hierarchical resource in mode 3 (-L, --resources), "" for none
     layered: tuple[str, int] = ("", 0)
+    core_spec: int | None = None  # --core-spec, or --thread-spec with `THREAD_FLAG`; counts where the site allows it
 
     @property
     def min_cpus(self) -> int:

@@ -32,7 +32,7 @@ REQUEST: tuple[Field, ...] = (
     R("array_inx", "own", "array", "copied"), R("begin_time", "time", "begin_time", "copied"),
     R("by_site", "flag"), R("clusters", "text", "clusters", "copied refused"), R("command", "text", how="told"),
     R("consolidate_segments", "flag", how="copied"),
-    R("contiguous", "switch", "contiguous", "copied"), R("core_spec", "own", "core_specification", "copied refused"),
+    R("contiguous", "switch", "contiguous", "copied"), R("core_spec", "own", "core_specification", "copied"),
     R("cores_per_socket", "count", "cores_per_socket", "copied told"),
     R("cpu_freq_gov", "text", how="copied told"), R("cpu_freq_max", "text", how="copied told"),
     R("cpu_freq_min", "text", how="copied told"), R("cpus_per_gpu", "count", how="copied"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from slurmsim.model.request import THREAD_FLAG
 from slurmsim.numerals import is_number
 from slurmsim.records.job import CARRIED
 from slurmsim.records.request import REQUEST
@@ -113,6 +114,11 @@ def _argv(value: Any) -> list[str]:
     return [text(one) for one in value] if isinstance(value, list) else [text(value)]
 
 
+def _threads_kept(value: Any) -> int | None:
+    found = number(value)
+    return None if found is None else found | THREAD_FLAG
+
+
 _BITS = {"BEGIN": 1, "END": 2, "FAIL": 4, "REQUEUE": 8, "TIME=100%": 0x10, "TIME=90%": 0x20, "TIME=80%": 0x40,
          "TIME=50%": 0x80, "STAGE_OUT": 0x100, "ARRAY_TASKS": 0x200, "INVALID_DEPENDENCY": 0x400}  # fmt: skip
 
@@ -131,7 +137,9 @@ _KINDS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(("count", "amount", "signed", "product", "time"), number),
 }  # fmt: skip
 _OWN: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "argv": ("argv", _argv), "array": ("array_inx", text), "environment": ("environment", _environment),
+    "argv": ("argv", _argv), "core_specification": ("core_spec", number),
+    "thread_specification": ("core_spec", _threads_kept), "array": ("array_inx", text),
+    "environment": ("environment", _environment),
     "mail_type": ("mail_type", _mail), "memory_per_cpu": ("", _memory(True)), "memory_per_node": ("", _memory(False)),
     "nodes": ("", _nodes), "shared": ("shared", _shared), "time_limit": ("time_limit", _minutes),
     "time_minimum": ("time_min", _minutes),
@@ -164,7 +172,6 @@ NOT_MODELLED = frozenset(
         "spank_environment",
         "step_id",
         "tasks_per_board",
-        "thread_specification",
         "user_id",
         "x11",
         "x11_magic_cookie",

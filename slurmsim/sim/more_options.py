@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from slurmsim.data_classes import dataclass, field
 from slurmsim.duration import parse_time_limit
-from slurmsim.model.request import GresRequest
+from slurmsim.model.request import THREAD_FLAG, GresRequest
 from slurmsim.numerals import is_number
 from slurmsim.tres import parse_memory
 
@@ -42,6 +42,7 @@ class MoreOptions:
     one_task_per_sharing: bool = False
     tasks_share: bool = False
     kill_invalid: bool | None = None
+    core_spec: int | None = None
     gres: list[GresRequest] = field(default_factory=list)
 
 
@@ -116,6 +117,16 @@ def _number(field_name: str) -> Callable[[MoreOptions, str], None]:
     return read
 
 
+def _core_spec(found: MoreOptions, value: str) -> None:
+    if not is_number(value) or int(value) >= THREAD_FLAG:
+        raise ValueError(value)
+    found.core_spec = int(value)
+
+
+def _thread_spec(found: MoreOptions, value: str) -> None:
+    found.core_spec = THREAD_FLAG | min(_count(value), THREAD_FLAG - 1)
+
+
 def _hint(found: MoreOptions, value: str) -> None:
     if value not in ("nomultithread", "multithread"):
         raise ValueError(value)
@@ -140,6 +151,8 @@ def _kill_invalid(found: MoreOptions, value: str) -> None:
 
 _VALUES: dict[str, Callable[[MoreOptions, str], None]] = {
     "switches": _switches,
+    "core-spec": _core_spec,
+    "thread-spec": _thread_spec,
     "exclusive": _exclusive,
     "mem-per-gpu": _memory,
     "cpus-per-gpu": _number("cpus_per_gpu"),

@@ -166,6 +166,7 @@ def request_of(workload: Workload, row: int) -> ResourceRequest:
         one_task_per_sharing=more.one_task_per_sharing,
         tasks_share=more.tasks_share,
         cpus_given=v["cpus_per_task"] > 1,
+        core_spec=more.core_spec,
     )
     try:
         return agreed(request)

@@ -36,9 +36,9 @@ _LONG_VALUE = frozenset(
 # What would change a schedule and slurmsim does not model: named in the quality report. Others are passed over because
 # another field holds what they ask for, or because they do not matter to a schedule.
 NOT_MODELLED = frozenset(
-    {"batch", "bb", "bbf", "cluster-constraint", "core-spec", "cores-per-socket", "cpus-per-gpu", "delay-boot", "extra",
+    {"batch", "bb", "bbf", "cluster-constraint", "cores-per-socket", "cpus-per-gpu", "delay-boot", "extra",
      "extra-node-info", "gres-flags", "hint", "mcs-label", "nodefile", "ntasks-per-gpu", "prefer",
-     "segment", "thread-spec", "tmp"}
+     "segment", "tmp"}
 )  # fmt: skip
 # What `parse_submit_line` never looks at, and what takes its place: all behind the command and what can be its options
 # with their values; then options with values that differ from job to job, where no option before them can take them
@@ -177,12 +177,13 @@ _SET: dict[str, tuple[str, Callable[[str], object]]] = {
 }  # fmt: skip
 # Options that are kept as they are, where their value makes sense.
 _COUNTED = (
-    "sockets-per-node", "threads-per-core", "ntasks-per-core", "ntasks-per-socket", "mincpus",
+    "sockets-per-node", "threads-per-core", "ntasks-per-core", "ntasks-per-socket", "mincpus", "thread-spec",
 )  # fmt: skip
 _KEPT: dict[str, Callable[[str], object]] = {
     "kill-on-invalid-dep": ("yes", "no").__contains__,
     "switches": _SWITCHES.fullmatch, "spread-job": lambda _: True, "use-min-nodes": lambda _: True,
     "no-kill": lambda _: True, "hint": ("multithread", "nomultithread").__contains__,
+    "core-spec": lambda value: is_number(value) and int(value) < 1 << 15,
     **dict.fromkeys(_COUNTED, lambda value: _count(value) > 0),
 }  # fmt: skip
-_WITH_VALUE = ("kill-on-invalid-dep", "switches", "hint", *_COUNTED)
+_WITH_VALUE = ("kill-on-invalid-dep", "core-spec", "switches", "hint", *_COUNTED)

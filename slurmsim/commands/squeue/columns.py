@@ -12,6 +12,7 @@ from slurmsim.commands.text.job_state_text import state_code, state_text
 from slurmsim.commands.text.print_fields import NULL, Column, Uncut
 from slurmsim.commands.text.print_fields import column_of as C
 from slurmsim.commands.text.units import quantity
+from slurmsim.commands.text.values import THREAD_FLAG
 from slurmsim.records.job import CARRIED
 
 TYPE_CHECKING = False
@@ -109,6 +110,10 @@ def _or_star(_: Show, value: int | None) -> str:
 
 def _or_na(_: Show, value: int | None) -> str:
     return "N/A" if value is None else str(value)
+
+
+def _kept_cores(_: Show, value: int | None) -> str:
+    return "N/A" if value is None else f"{value & ~THREAD_FLAG} Threads" if value & THREAD_FLAG else str(value)
 
 
 def _text_or_na(_: Show, value: str | None) -> str:
@@ -215,9 +220,7 @@ COLUMNS: tuple[Column, ...] = (
     C("CONTAINERTYPE", "container_type", names=("containertype",), since="26.05"),
     C("CONTIGUOUS", "contiguous", render=_flag, letter="O", names=("contiguous",)),
     C("CORES_PER_SOCKET", "cores_per_socket", render=_or_star, letter="I", names=("cores",)),
-    C("CORE_SPEC", "core_spec", "thread_spec",
-      render=lambda _, cores, threads: f"{threads} Threads" if threads is not None else _or_na(_, cores), letter="X",
-      names=("corespec",)),
+    C("CORE_SPEC", "core_spec", render=_kept_cores, letter="X", names=("corespec",)),
     C("CPUS_PER_TASK", "cpus_per_task", render=_or_na, names=("cpuspertask", "cpus-per-task")),
     C("CPUS_PER_TRES", "cpus_per_tres", render=_text_or_na, names=("cpus-per-tres",)),
     C("CRON_JOB", "cron_job", render=lambda _, value: "Yes" if value else "No", names=("cronjob",), since="25.05"),

@@ -61,7 +61,8 @@ _KEPT: Final = (
     "cpus_each", "cpus_per_task", "cpus_when_empty", "exclusive", "gpus_asked", "gres", "job_units", "kinds", "lead",
     "least_cpus", "least_loaded", "least_memory", "lifted", "limits_met", "max_cpus_per_node", "max_nodes",
     "mem_all", "mem_cpu", "mem_gpu", "mem_node", "memory", "memory_asked", "min_cpus", "min_nodes", "n_tasks",
-    "node_need", "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible", "preferred",
+    "node_need", "own_cpus", "part_max_nodes", "part_max_time_s", "part_min_nodes", "partition", "per_gpu", "possible",
+    "preferred",
     "required", "sharing", "spread", "strict_one", "switches", "target_nodes", "task_cpus", "tasks_per_node",
     "tasks_short", "tree", "uniform", "unit_need", "units", "whole",
 )  # fmt: skip
@@ -109,6 +110,8 @@ class CompiledRequest:
     kinds, counted, apart
         ``[a|b]`` as sets of nodes, one of which must serve alone; ``a*2`` as (nodes, count), `apart` when a node
         counts for one of them only.
+    own_cpus
+        CPUs of each node that a job with --core-spec may use, shape (n_nodes,); None where it does not say.
     sharing
         How its jobs take cores of nodes they do not have to themselves where some partition lets jobs share cores:
         "one" (cores no other job has) or "row" (cores of a row of the partition).
@@ -132,7 +135,9 @@ class CompiledRequest:
         patient: bool = True,
         lifted: frozenset[str] = frozenset(),
         rules: ReleaseRules,
+        own_cpus: Indices | None = None,
     ) -> None:
+        self.own_cpus = own_cpus
         self.asked, self.partition, self.memory, self.lifted = asked, partition, memory, lifted
         if asked.threads_per_core:
             self.memory = replace(memory, charge=charge(asked, table, partition.mask))
@@ -161,7 +166,7 @@ class CompiledRequest:
         # for those where it matters which cores a job has
         unlike = table.unit == "node" and not self.uniform
         by_cores = table.local is not None and not self.whole and bool(self.candidates & table.local.nodes)
-        self._columns: array[int] | None = array("q") if unlike or by_cores else None
+        self._columns: array[int] | None = array("q") if unlike or by_cores or own_cpus is not None else None
         self.possible: bool | None = None
         self.cpus_when_empty: int | None = None
         self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)
@@ -308,6 +313,21 @@ class CompiledRequest:
         """Return how many of the `cpus` that the job is given have memory: those it uses of --threads-per-core."""
         return self.used_of(cpus, grain) if self.asked.threads_per_core else cpus
 
+    def cpus_of_its_own(self, idx: Indices, table: NodeTable) -> Indices:
+        """Return the CPUs a job with --core-spec has of nodes `idx`: of whole tasks, without threads it does not use.
+
+        It is charged for all that jobs can have of its nodes, be they more or fewer.
+        """
+        assert self.own_cpus is not None
+        found, asked = self.own_cpus[idx], self.asked
+        threads = np.array([max(1, node.cpus // (node.sockets * node.cores_per_socket)) for node in
+                            [table.specs[i] for i in idx.tolist()]], np.int64)  # fmt: skip
+        used = np.minimum(threads, most_used(asked, self.memory.request.cpus_per_task))
+        found = np.where(used < threads, found // threads * used, found)
+        if asked.tasks_per_socket:
+            found = np.minimum(found, table.sockets(idx) * asked.tasks_per_socket * asked.cpus_per_task)
+        return found - found % asked.cpus_per_task if self.task_cpus else found
+
     def _gres(self, request: ResourceRequest, table: NodeTable, rules: ReleaseRules) -> None:
         counts_cpus = rules.gpu_cpus_by_node
         agreed(request)
@@ -330,7 +350,9 @@ class CompiledRequest:
 
     def _short_tasks(self, request: ResourceRequest, rules: ReleaseRules) -> None:
         """Find out which tasks may find too few CPUs; 0 where they are enough on any nodes."""
-        if request.overcommit or request.tasks_per_node:
+        if request.overcommit and self.own_cpus is not None:
+            self.tasks_short = request.n_tasks if rules.tasks_need_cpus else 0  # which do not share CPUs then
+        elif request.overcommit or request.tasks_per_node:
             self.tasks_short = uncertain(request, rules, self.exclusive)
         else:
             few = rules.tasks_need_cpus and self.n_tasks * self.cpus_per_task > self.min_cpus
@@ -344,9 +366,9 @@ class CompiledRequest:
         forced = spec.oversubscribe == "FORCE" and (spec.oversubscribe_max > 1 or table.cores is not None)
         self.sharing = "row" if wishes or forced else "one"
         # with FORCE even a job with --exclusive shares: it gets all cores of one row
-        forced = spec.all_share
-        self.all_cores = forced and request.exclusive
-        self.exclusive = (request.exclusive and not forced) or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
+        forced, alone = spec.all_share, request.exclusive or self.own_cpus is not None
+        self.all_cores = forced and alone
+        self.exclusive = (alone and not forced) or spec.oversubscribe == "EXCLUSIVE" or table.unit == "node"
 
     def _beyond_its_tasks(self, request: ResourceRequest) -> bool:
         """Return True if a shared node must give more CPUs (--mincpus) than the tasks can take that it may have."""
@@ -384,7 +406,8 @@ class CompiledRequest:
         """Return nodes with the CPUs, the memory and the GRES each node has to give."""
         # one task has nodes with room for as many as --ntasks-per-node says
         room = self.tasks_per_node * self.cpus_per_task if self.asked.n_tasks == 1 else 0
-        ok: Flags = self.used_of(table.cpus, table.grain) >= max(self.least_cpus, self.together_cpus, room)
+        cpus = table.cpus if self.own_cpus is None else self.own_cpus
+        ok: Flags = self.used_of(cpus, table.grain) >= max(self.least_cpus, self.together_cpus, room)
         if self.asked.tasks_per_socket:
             ok &= self.asked.tasks_per_socket <= table.cpus // table.sockets(np.arange(table.n))
         if self.mem_cpu:
@@ -427,7 +450,7 @@ class CompiledRequest:
         members = sets.of(self.candidates)
         if self.exclusive and (self.mem_cpu or self.max_cpus_per_node is not None):
             rows = members.rows
-            cpus = table.cpus[rows]
+            cpus = (table.cpus if self.own_cpus is None else self.own_cpus)[rows]
             # all CPUs of a node are charged; a node with too little memory for them is of no use
             fit = table.mem[rows] >= self.mem_cpu * self.memory_counted(cpus, table.grain[rows])
             if self.max_cpus_per_node is not None:
@@ -446,6 +469,7 @@ class CompiledRequest:
         self.cpus_each = members.cpus_each
         # what tasks of sockets get of equal nodes depends on the sockets
         self.uniform = self.cpus_each > 0 and not (self.asked.tasks_per_socket or self.memory.by_thread)
+        self.uniform = self.uniform and self.own_cpus is None
 
     def whole_tasks(self, *, whatever_memory: bool, linear: bool = False) -> None:
         """Find out whether a node serves whole tasks, or any number of CPUs: `task_cpus` (_select_cores, job_test.c).

@@ -238,7 +238,8 @@ class Placer:
             return None
         if request.whole:
             idx = to_indices(mask)
-            cpus = request.used_of(self.table.cpus[idx], self.table.grain[idx])
+            has = self.table.cpus if request.own_cpus is None else request.own_cpus
+            cpus = request.used_of(has[idx], self.table.grain[idx])
             if not (self.table.sharing.several or self._asks_ever) and wants_shares(request.gres, self.table):
                 cpus = np.where(self._several_gpus(idx), 0, cpus)  # of which it may not have shares together
             if request.task_cpus:
@@ -387,6 +388,8 @@ class Placer:
                 if request.memory.by_thread:
                     counted = request.memory_counted(cpus, self.table.grain[to_indices(chosen)])
                 mem = request.memory_of(counted)
+                if request.own_cpus is not None:
+                    mem = request.told_mem_cpu * request.cpus_of_its_own(to_indices(chosen), self.table)
             else:
                 mem = request.mem_node
         gres: tuple[tuple[int, IntArray], ...] = ()
@@ -653,6 +656,8 @@ class Placer:
             mem = table.mem[idx]
         elif request.mem_cpu:
             mem = request.memory_of(request.memory_counted(cpus, table.grain[idx]))
+            if request.own_cpus is not None:  # of all cores of a row
+                mem = request.told_mem_cpu * request.cpus_of_its_own(idx, table)
         if request.gres:
             mem = self._memory_of_gpus(request, gres, mem, len(idx))
         quota = -1 if request.max_cpus_per_node is None else request.partition.index

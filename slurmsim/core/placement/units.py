@@ -59,6 +59,7 @@ def _refusal(request: CompiledRequest, table: NodeTable) -> str:
         (bool(request.kinds), "asks for nodes that are alike ([a|b])"),
         (bool(request.counted), "asks for counts of nodes with features (a*2)"),
         (request.sharing == "row" or table.cores is not None, "may share cores with others (OverSubscribe)"),
+        (request.own_cpus is not None, "keeps cores from itself (--core-spec)"),
         (request.max_cpus_per_node is not None, "is in a partition with MaxCPUsPerNode"),
         (request.memory.over, "asks for more memory than its partition allows"),
     ):

@@ -273,8 +273,10 @@ def layout_of(spec: NodeSpec, kinds: Kinds) -> NodeLayout:
 
 
 def special_cores(spec: NodeSpec) -> int:
-    """Return the cores CoreSpecCount keeps from jobs, as bits: the last cores of each socket in turn."""
+    """Return the cores the node keeps from jobs, as bits: those named, or the last cores of each socket in turn."""
     found = 0
+    if spec.spec_cores:
+        return sum(1 << core for core in spec.spec_cores)
     for k in range(spec.core_spec_count):
         socket = spec.sockets - 1 - k % spec.sockets
         found |= 1 << socket * spec.cores_per_socket + spec.cores_per_socket - 1 - k // spec.sockets

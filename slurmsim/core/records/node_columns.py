@@ -29,7 +29,7 @@ class NodeColumns:
         self.unit = unit
         self.names = [s.name for s in nodes]
         self.index = {s.name: i for i, s in enumerate(nodes)}  # of two nodes of one name the later one
-        self.cpus = np.array([s.cpus - reserved_cpus(s) for s in nodes], np.int64)
+        self.cpus = np.array([usable_cpus(s, unit) for s in nodes], np.int64)
         self.mem = np.array([max(0, s.real_memory_mib - s.mem_spec_limit_mib) for s in nodes], np.int64)
         self.weight = np.array([s.weight for s in nodes], np.int64)
         self.grain = np.array([grain_cpus(s, unit) for s in nodes], np.int64)
@@ -105,6 +105,11 @@ def reserved_cpus(spec: NodeSpec) -> int:
     return min(spec.core_spec_count * max(1, spec.cpus // max(1, cores)), spec.cpus - 1)
 
 
+def usable_cpus(spec: NodeSpec, unit: str) -> int:
+    """CPUs of a node that jobs can have: select/linear knows no cores that are kept from them."""
+    return spec.cpus if unit == "node" else spec.cpus - reserved_cpus(spec)
+
+
 def grain_cpus(spec: NodeSpec, unit: str) -> int:
     """CPUs of the smallest share of a node: one CPU, a core, a socket or all of it."""
     if unit == "cpu":
@@ -112,6 +117,6 @@ def grain_cpus(spec: NodeSpec, unit: str) -> int:
     if unit == "socket":
         return max(1, spec.cpus // max(1, spec.sockets))
     if unit == "node":
-        return spec.cpus - reserved_cpus(spec)
+        return spec.cpus
     cores = spec.sockets * spec.cores_per_socket
     return max(1, spec.cpus // cores) if cores and spec.cpus % cores == 0 else 1

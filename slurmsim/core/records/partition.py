@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from slurmsim.bitmap import Bitmap, from_indices
+from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.records.node_columns import NodeColumns
 from slurmsim.model.accounting import Qos
 from slurmsim.model.partition import PartitionSpec
@@ -19,7 +19,8 @@ class Partition:
         self.spec, self.name, self.index = spec, spec.name, index
         self.mask: Bitmap = table.kept(from_indices(sorted(table.index[n] for n in spec.nodes)))
         self.total_nodes = self.mask.bit_count()
-        self.total_cpus = table.cpus_on(self.mask) if self.mask else 0
+        # with the cores that nodes keep from jobs (build_part_bitmap, partition_mgr.c)
+        self.total_cpus = sum([table.specs[i].cpus for i in to_indices(self.mask)])
         self.tier = spec.priority_tier
         self.state = spec.state
         self.pool = index

@@ -48,7 +48,7 @@ class SharedCores:
         self.table, self.by_tier = table, by_tier
         self.partitions = list(partitions)
         self.n_rows = [p.spec.oversubscribe_max if p.spec.oversubscribe in ("YES", "FORCE") else 1 for p in partitions]
-        self.size: list[int] = (table.cpus // table.grain).tolist() if size is None else size
+        self.size: list[int] = (-(-table.cpus // table.grain)).tolist() if size is None else size
         self.rows: dict[int, list[Taken]] = {}
         self.sole_jobs: dict[int, int] = {}  # node -> jobs there that share no core
         self.sole: Bitmap = 0

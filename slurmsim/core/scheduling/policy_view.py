@@ -317,7 +317,7 @@ class View:
         for at in range(len(records) - 1, -1, -1):
             record = records[at]
             request = record.request
-            if request.min_nodes > free_nodes or request.min_cpus > free_cpus:
+            if request.min_nodes > free_nodes or (request.min_cpus > free_cpus and request.own_cpus is None):
                 continue
             known = fits.get(id(request))
             if known is None:

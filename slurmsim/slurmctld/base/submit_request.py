@@ -114,6 +114,7 @@ def resources(asked: Mapping[str, Any]) -> ResourceRequest:
         one_task_per_sharing="one-task-per-sharing" in flags,
         tasks_share="multiple-tasks-per-sharing" in flags,
         block_cores=_block_cores(get("distribution") or ""),
+        core_spec=get("core_spec"),
     ))  # fmt: skip
     return _with_cpus(asked, request)
 

@@ -12,6 +12,7 @@ from slurmsim.core.records.job import ONE_YEAR_S
 from slurmsim.release_changes import since
 from slurmsim.releases import row as of_release
 from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.job_cpus import cpus_on_nodes
 from slurmsim.slurmctld.base.job_record import JobRecord
 from slurmsim.slurmctld.base.live_job import task_list
 from slurmsim.slurmctld.base.step import BATCH, ENDED, EXTERN, NAMES, NO_STATUS, WAITED, Step, derived_code, lost_script
@@ -66,7 +67,7 @@ def record_of(cluster: LiveCluster, row: Row, run: Job | None = None) -> JobReco
         constraints=placed_by(live, cluster) or "",
         resv_name=_resv_name(core), resv_id=_resv_id(cluster, core),
         restarts=core.restarts, asked=live.asked, admin_comment=_asked(live, "admin_comment"),
-        comment=_asked(live, "comment"), first_cpus=_first(alloc.cpus if alloc else 0),
+        comment=_asked(live, "comment"), first_cpus=cpus_on_nodes(core, cluster)[0] if alloc else 0,
         first_mem=_first(alloc.mem if alloc else 0), steps=steps, het=het_jobs.place(core),
         first_gres=_gres_of_first(cluster, alloc),
     )  # fmt: skip

@@ -8,9 +8,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from slurmsim.core.placement.core_choice import CoreWish, chosen_cores
+from slurmsim.core.placement.core_spec import cores_left
 from slurmsim.core.records.job import Job
+from slurmsim.core.records.local_cores import first_bits, special_cores
 from slurmsim.core.records.reservation import Reservation
+from slurmsim.model.request import THREAD_FLAG
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.job_cpus import cpus_on_nodes
 from slurmsim.slurmctld.base.live_job import task_ranges
 from slurmsim.slurmctld.fields.node_fields import spec
 
@@ -50,16 +54,36 @@ def _deal_to(job: Job, on_node: dict[int, list[tuple[Job, tuple[int, ...]]]], cl
     """Give numbers to the CPUs of `job`; `on_node` says which the jobs before it got of each node."""
     alloc, start = job.alloc, job.start_time
     assert alloc is not None and start is not None
-    for k, node in enumerate(alloc.indices().tolist()):
-        count = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[k])
+    for node, count in zip(alloc.indices().tolist(), cpus_on_nodes(job, cluster), strict=True):
         others = on_node.setdefault(node, [])
         # jobs come in the order they started: who is over by now is over for all that follow
         others[:] = [one for one in others if one[0].end_time is None or one[0].end_time > start]
         taken = {cpu for _, cpus in others for cpu in cpus}
         held = None if alloc.held is None else alloc.held.get(node)
-        cpus = _choose(job, node, count, taken, cluster) if held is None else _threads(held.cores, count, node, cluster)
+        if job.request.own_cpus is not None:
+            cpus = _of_its_own(job, node, count, cluster)
+        elif held is None:
+            cpus = _choose(job, node, count, taken, cluster)
+        else:
+            cpus = _threads(held.cores, count, node, cluster)
         cluster.given_cpus[(job.id, job.restarts), node] = cpus
         others.append((job, cpus))
+
+
+def _of_its_own(job: Job, node: int, count: int, cluster: LiveCluster) -> tuple[int, ...]:
+    """Return the CPUs of a job with --core-spec; since 23.11 those of no more cores than it uses."""
+    machine, wanted = spec(node, cluster), job.sub.request.core_spec
+    first = "spec_cores_first" in cluster.spec.scheduler_parameters
+    cores = cores_left(machine, wanted or 0, first=first)
+    per_socket, used = job.sub.request.tasks_per_socket, _wish(job, machine.threads_per_core, cluster).threads
+    if per_socket:
+        most, whole = -(-per_socket * job.sub.request.cpus_per_task // used), (1 << machine.cores_per_socket) - 1
+        shifts = range(0, machine.sockets * machine.cores_per_socket, machine.cores_per_socket)
+        cores = sum(first_bits(cores >> shift & whole, most) << shift for shift in shifts)
+    threads = wanted and wanted & THREAD_FLAG and machine.threads_per_core > 1
+    if since(cluster.release, "spec_cores_of_tasks") and not threads:
+        cores = first_bits(cores, -(-count // used))
+    return _threads(cores, machine.cpus, node, cluster)
 
 
 def _threads(cores: int, count: int, node: int, cluster: LiveCluster) -> tuple[int, ...]:
@@ -91,6 +115,7 @@ def cores_kept(r: Reservation, cluster: LiveCluster) -> dict[str, list[int]]:
         n_cores = n_cpus // machine.threads_per_core
         for jobs in (now, staying) if cluster.controller.state.rules.reserves_idle_first else (staying,):
             theirs = set() if "IGNORE_JOBS" in r.flags else _cores_of(jobs, node, machine.threads_per_core, cluster)
+            theirs |= {core for core in range(machine.cpus) if special_cores(machine) >> core & 1}
             free = [core for core in range(machine.sockets * machine.cores_per_socket) if core not in kept | theirs]
             if len(free) >= n_cores:
                 break
@@ -109,8 +134,9 @@ def _cores_of(jobs: set[tuple[int, int]], node: int, threads: int, cluster: Live
 def _choose(job: Job, node: int, count: int, taken: set[int], cluster: LiveCluster) -> tuple[int, ...]:
     machine = spec(node, cluster)
     threads, each = machine.threads_per_core, machine.cores_per_socket
+    special = 0 if cluster.controller.state.table.unit == "node" else special_cores(machine)
     free = [
-        [core for core in range(first, first + each) if core * threads not in taken]
+        [core for core in range(first, first + each) if core * threads not in taken and not special >> core & 1]
         for first in range(0, each * machine.sockets, each)
     ]
     cores = chosen_cores(free, -(-count // threads), _wish(job, threads, cluster))

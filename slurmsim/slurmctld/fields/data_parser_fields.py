@@ -12,6 +12,7 @@ from slurmsim.core.placement.gres import gpu_cpus
 from slurmsim.core.queue.priority import Basic, Multifactor
 from slurmsim.core.records.job import NO_PRIORITY
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.job_cpus import cpus_on_nodes
 from slurmsim.slurmctld.base.step import NAMES
 from slurmsim.slurmctld.fields.core_ids import cpu_ids
 from slurmsim.slurmctld.fields.job_details import (
@@ -102,10 +103,9 @@ def resources(row: Row, cluster: LiveCluster) -> list[list[Any]] | None:
     for step in row.job.placed_steps if alive else ():
         if step.asked:  # batch and extern steps use nothing
             used.update(dict(zip(step.nodes, step.cpus, strict=True)))
-    found = []
+    found, all_cpus = [], cpus_on_nodes(core, cluster)
     for k, i in enumerate(alloc.indices().tolist()):
-        machine = spec(i, cluster)
-        cpus = alloc.cpus if isinstance(alloc.cpus, int) else int(alloc.cpus[k])
+        machine, cpus = spec(i, cluster), all_cpus[k]
         mem = alloc.mem if isinstance(alloc.mem, int) else int(alloc.mem[k])
         by_steps = min(used[i], cpus)
         found.append([

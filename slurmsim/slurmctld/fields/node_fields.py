@@ -9,6 +9,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.bitmap import Bitmap
+from slurmsim.core.records.local_cores import special_cores
+from slurmsim.core.records.node_columns import reserved_cpus
 from slurmsim.core.records.partition import Partition
 from slurmsim.model.node import NodeSpec
 from slurmsim.model.power_saving import saves_power
@@ -248,16 +250,12 @@ def _default_port(cluster: LiveCluster) -> int:
 
 
 def _spec_cpus(i: int, cluster: LiveCluster) -> str | None:
-    """CpuSpecList, or the CPUs of the last cores of each socket in turn."""
-    given, s = _conf(i, cluster, "CpuSpecList", ""), spec(i, cluster)
-    if given or not s.core_spec_count:
-        return given or None
-    taken = []
-    for k in range(s.core_spec_count):
-        socket = s.sockets - 1 - k % s.sockets
-        core = socket * s.cores_per_socket + s.cores_per_socket - 1 - k // s.sockets
-        taken += [core * s.threads_per_core + thread for thread in range(s.threads_per_core)]
-    return task_ranges(taken)
+    """Return the CPUs of the cores that a node keeps from jobs."""
+    s = spec(i, cluster)
+    if not s.core_spec_count:
+        return _conf(i, cluster, "CpuSpecList", "") or None
+    cores, each = special_cores(s), s.threads_per_core
+    return task_ranges([cpu for cpu in range(cores.bit_length() * each) if cores >> cpu // each & 1])
 
 
 def _resume_after(i: int, cluster: LiveCluster) -> int | None:
@@ -318,7 +316,7 @@ NODE_FIELDS: dict[str, NodeGetter] = {
     "resv_name": _reservation_of,
     "state": state,
     "state_flags": flags,
-    "cpus_efctv": lambda i, c: int(c.controller.state.table.cpus[i]),
+    "cpus_efctv": lambda i, c: spec(i, c).cpus - reserved_cpus(spec(i, c)),
     "alloc_cpus": used_cpus,
     "weighted_cpus": lambda i, c: 0 if since(c.release, "no_weighted_tres") else used_cpus(i, c),
     "boards": lambda i, c: 1,

@@ -125,7 +125,7 @@ def environment(cluster: LiveCluster, live: LiveJob, kind: str, run: int) -> dic
         "SLURM_CLUSTER_NAME": cluster.spec.name, "SLURM_JOBID": live.id, "SLURM_JOB_ID": live.id,
         "SLURM_JOB_ACCOUNT": core.account or None, "SLURM_JOB_QOS": (core.qos or None) if newest else None,
         "SLURM_JOB_COMMENT": asked.get("comment"), "SLURM_JOB_CONSTRAINTS": placed_by(live, cluster),
-        "SLURM_JOB_CPUS_PER_NODE": node_programs.cpus_of(core), "SLURM_JOB_EXTRA": asked.get("extra"),
+        "SLURM_JOB_CPUS_PER_NODE": node_programs.cpus_of(core, cluster), "SLURM_JOB_EXTRA": asked.get("extra"),
         "SLURM_JOB_GID": live.person.gid, "SLURM_JOB_GROUP": live.person.group, "SLURM_JOB_UID": live.person.uid,
         "SLURM_JOB_USER": live.person.name, "SLURM_JOB_LICENSES": asked.get("licenses"),
         "SLURM_JOB_NAME": asked.get("name"), "SLURM_JOB_NODELIST": node_list, "SLURM_JOB_NUM_NODES": len(nodes),

@@ -22,6 +22,7 @@ from slurmsim.bitmap import Bitmap, from_indices, to_indices
 from slurmsim.core.records.messages import JobEnded, NodesDrain, ProcessesGone
 from slurmsim.core.records.node_names import run_length
 from slurmsim.protocol import INVALID_JOB, Refusal
+from slurmsim.slurmctld.base.job_cpus import cpus_on_nodes
 from slurmsim.slurmctld.base.live_job import CONTROLLER_EPILOG, CONTROLLER_PROLOG, LiveJob
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.processes import expedited
@@ -197,7 +198,7 @@ def environment(cluster: LiveCluster, live: LiveJob, kind: str, run: int, node: 
     told: dict[str, Any] = {
         "SLURMD_NODENAME": names[node], "SLURM_CLUSTER_NAME": cluster.spec.name, "SLURM_CONF": cluster.conf_path,
         "SLURM_JOBID": live.id, "SLURM_JOB_ID": live.id, "SLURM_JOB_ACCOUNT": core.account or None,
-        "SLURM_JOB_CPUS_PER_NODE": cpus_of(core) if core.restarts == run else None,
+        "SLURM_JOB_CPUS_PER_NODE": cpus_of(core, cluster) if core.restarts == run else None,
         "SLURM_JOB_GID": live.person.gid, "SLURM_JOB_UID": live.person.uid, "SLURM_UID": live.person.uid,
         "SLURM_JOB_NODELIST": node_list, "SLURM_NODELIST": node_list, "SLURM_JOB_NUM_NODES": mask.bit_count(),
         "SLURM_JOB_PARTITION": core.partition.name, "SLURM_JOB_RESTART_COUNT": run,
@@ -214,12 +215,11 @@ def environment(cluster: LiveCluster, live: LiveJob, kind: str, run: int, node: 
     return {name: str(value) for name, value in told.items() if value is not None}
 
 
-def cpus_of(core: Job) -> str | None:
+def cpus_of(core: Job, cluster: LiveCluster) -> str | None:
     """Return the CPUs of a job's nodes, run-length coded; None without nodes."""
     if core.alloc is None:
         return None
-    cpus = [core.alloc.cpus] * core.alloc.n_nodes if isinstance(core.alloc.cpus, int) else core.alloc.cpus.tolist()
-    return run_length(cpus)
+    return run_length(cpus_on_nodes(core, cluster))
 
 
 def spec(cluster: LiveCluster, live: LiveJob, kind: str, run: int, node: int) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from slurmsim.numerals import is_number
 from slurmsim.release_changes import since
 from slurmsim.releases import PROTOCOLS, row
 from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.job_cpus import cpus_on_nodes
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.simulated import is_real
 from slurmsim.slurmctld.base.step import BATCH
@@ -419,7 +420,9 @@ def used_cpus(core: Job, cluster: LiveCluster) -> list[int]:
     """CPUs of each node a running job uses: without the other threads of its cores."""
     alloc, request = core.alloc, core.request
     assert alloc is not None
-    cpus = [alloc.cpus] * alloc.n_nodes if isinstance(alloc.cpus, int) else alloc.cpus.tolist()
+    cpus = cpus_on_nodes(core, cluster)
+    if request.own_cpus is not None:
+        return cpus
     if request.memory.by_thread and core.sub.request.threads_per_core:
         grain = cluster.controller.state.table.grain[alloc.indices()].tolist()
         return [int(request.used_of(count, one)) for count, one in zip(cpus, grain, strict=True)]

@@ -17,6 +17,7 @@ from slurmsim.gres_words import told_per_task
 from slurmsim.hostlist import expand
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.release_changes import since
+from slurmsim.slurmctld.base.job_cpus import cpus_on_nodes
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.private_data import ACCESS_DENIED, job_filter, may_measure, sees_job
@@ -213,7 +214,7 @@ def _with_places(asked: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
 
 def _placed(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], wanted: Mapping[str, Any]) -> Place:
     """Return where a step goes; its GRES are free and the prolog is done there. Raises Refusal."""
-    free = rooms(live, cluster.controller.state.table.grain.tolist())
+    free = rooms(live, cluster)
     place = place_step(wanted, free, turn_of(cluster, live))
     while short := short_of_gres(cluster, live, asked, place.nodes, place.tasks):
         for k in short:  # another node may do
@@ -285,12 +286,11 @@ def _names(text: str) -> list[str]:
         raise Refusal("Invalid node name specified") from None
 
 
-def rooms(live: LiveJob, grain: Sequence[int]) -> list[Room]:
-    """Return what the nodes of a running job have, and what its steps use of it; `grain` is of all nodes."""
-    alloc = live.core.alloc
+def rooms(live: LiveJob, cluster: LiveCluster) -> list[Room]:
+    """Return what the nodes of a running job have, and what its steps use of it."""
+    alloc, grain = live.core.alloc, cluster.controller.state.table.grain.tolist()
     assert alloc is not None
-    count = alloc.n_nodes
-    cpus = [alloc.cpus] * count if isinstance(alloc.cpus, int) else [int(n) for n in alloc.cpus]
+    count, cpus = alloc.n_nodes, cpus_on_nodes(live.core, cluster)
     memory = [alloc.mem] * count if isinstance(alloc.mem, int) else [int(n) for n in alloc.mem]
     nodes = [int(i) for i in alloc.indices()]
     found = [Room(c, m, grain[i]) for c, m, i in zip(cpus, memory, nodes, strict=True)]

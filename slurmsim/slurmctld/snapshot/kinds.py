@@ -59,7 +59,7 @@ from slurmsim.slurmctld.base.resource import Resource
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 22  # of kinds and parts together
+SCHEMA = 23  # of kinds and parts together
 
 
 def _none() -> None:
@@ -120,7 +120,8 @@ KINDS: tuple[Kind, ...] = (
         all_cores apart asked asked_cpus by_count candidates contiguous counted cpus_each cpus_per_task
         exclusive
         gpus_asked gres kinds lead least_cpus least_loaded least_memory lifted limits_met max_cpus_per_node max_nodes
-        mem_all mem_cpu mem_gpu mem_node memory memory_asked min_cpus min_nodes n_tasks node_need part_max_nodes
+        mem_all mem_cpu mem_gpu mem_node memory memory_asked min_cpus min_nodes n_tasks node_need own_cpus
+        part_max_nodes
         part_max_time_s
         part_min_nodes partition per_gpu possible preferred required sharing spread strict_one switches target_nodes
         task_cpus tasks_per_node tasks_short tree uniform unit_need units whole

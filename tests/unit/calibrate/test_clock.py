@@ -110,14 +110,14 @@ def test_events_of_another_time(tmp_path: Path) -> None:
 
 def test_what_a_log_lacks(tmp_path: Path) -> None:
     file = tmp_path / "jobs.sacct"
-    file.write_text(HEAD + SPRING + "sbatch --core-spec=1 x\n" + SPRING.replace("1|1", "3|3", 1) + "\n")
+    file.write_text(HEAD + SPRING + "sbatch --prefer=a x\n" + SPRING.replace("1|1", "3|3", 1) + "\n")
     workload = read_workload(file, "sacct", {})
     text = "\n".join(map(str, data_remarks(workload, CLUSTER, None, dump_clock(file, {}))))
     assert "no Eligible: jobs compete from their submit time on" in text
     assert "no User or UID" in text
     assert "no Timelimit" not in text
     assert "no job says how much it asked for" in text
-    assert [(one.count, "core-spec" in one.text) for one in log_not_modelled(workload)] == [(1, True)]
+    assert [(one.count, "prefer" in one.text) for one in log_not_modelled(workload)] == [(1, True)]
 
 
 def test_nodes_the_configuration_does_not_have() -> None:

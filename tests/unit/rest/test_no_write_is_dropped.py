@@ -35,6 +35,7 @@ LATER = START + 7200
 """The clock is frozen, so that only what is written changes what is shown."""
 JOB_VALUES: dict[str, Any] = {
     "admin_comment": "x", "begin_time": LATER, "comment": "x", "constraints": "a", "contiguous": True,
+    "core_specification": 1, "thread_specification": 1,
     "cores_per_socket": 2, "cpus_per_task": 2, "deadline": LATER * 2 - START, "dependency": "singleton",
     "excluded_nodes": ["n4"], "extra": "x", "licenses": "mat:1", "mail_type": ["END"], "mail_user": "eve",
     "memory_per_cpu": 500, "memory_per_node": 500, "minimum_cpus": 3, "name": "new", "nice": 5, "nodes": "2",

@@ -7,6 +7,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.bitmap import Bitmap
 from slurmsim.core.records.messages import Requeue, RequeueHold, Resume, Submit, Suspend
 from slurmsim.numerals import is_number
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
@@ -148,7 +149,14 @@ class _Jobs:
             raise Refusal(ENDED, 2021)
         if not stop and core.state != JobState.SUSPENDED:
             raise Refusal("Job is not suspended")
+        if not stop and core.request.own_cpus is not None and self._keeps_cores_on(core.nodes):
+            raise Refusal("Requested nodes are busy", 2016)
         self._tell(Suspend(core.id) if stop else Resume(core.id))
+
+    def _keeps_cores_on(self, nodes: Bitmap) -> bool:
+        """Return True if a job with --core-spec runs on some of `nodes` (_job_resume_test)."""
+        running = [entry[2] for entry in self.cluster.controller.state.running]
+        return any(job.request.own_cpus is not None and job.nodes & nodes for job in running)
 
     # -- requeue ----------------------------------------------------------------------------------------------------
 

@@ -372,9 +372,11 @@ def _resources(u: Update) -> None:
         if name == "shared":
             u.new[name] = "ok" if value else "exclusive" if u.present(name) == "exclusive" else "none"
         elif name == "core_spec":
-            if not u.cluster.spec.options.get("AllowSpecResourcesUsage"):
+            if not u.cluster.spec.option("AllowSpecResourcesUsage"):
                 raise Refusal(DENIED, 2002)
             u.new[name] = None if value == "none" else value
+            if value != "none":
+                u.new["shared"] = "exclusive"
         else:
             u.new[name] = value
         if name == "pn_min_memory":

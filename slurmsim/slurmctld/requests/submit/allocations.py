@@ -15,6 +15,7 @@ from slurmsim.core.records.messages import Cancel, JobEnded, StartAtOnce
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
 from slurmsim.releases import row
 from slurmsim.slurmctld.base import het_jobs
+from slurmsim.slurmctld.base.job_cpus import cpus_on_nodes
 from slurmsim.slurmctld.base.live_job import LiveJob
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.base.private_data import looks_after
@@ -196,8 +197,7 @@ def _of_one(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
     core, state, table = live.core, cluster.controller.state.cluster, cluster.controller.state.table
     alloc = core.alloc
     assert alloc is not None
-    count = alloc.n_nodes
-    cpus = [alloc.cpus] * count if isinstance(alloc.cpus, int) else [int(n) for n in alloc.cpus]
+    cpus = cpus_on_nodes(core, cluster)
     return {
         "job_id": live.id, "node_list": state.node_list(alloc), "nodes": [table.names[int(i)] for i in alloc.indices()],
         "cpus": cpus, "partition": core.partition.name, "account": core.account or None, "qos": core.qos or None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from slurmsim.core.placement.core_spec import allows_core_spec
 from slurmsim.release_changes import since
 from slurmsim.task_licenses import licenses_of_tasks
 
@@ -36,6 +37,8 @@ def normalised_request(cluster: LiveCluster, asked: dict[str, Any]) -> dict[str,
         changes["qos"] = None  # there are none
         if since(cluster.release, "unknown_qos_kept"):
             changes["qos_told"] = asked["qos"]
+    if asked.get("core_spec") is not None:
+        changes |= {"shared": "exclusive"} if allows_core_spec(cluster.spec) else {"core_spec": None}
     if asked.get("reboot"):
         changes["reboot"], changes["shared"] = 1, "exclusive"
     changes |= _kept_otherwise(cluster, asked)

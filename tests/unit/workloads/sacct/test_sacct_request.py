@@ -193,10 +193,14 @@ def test_options_nobody_models_are_named(tmp_path: Path) -> None:
     w = read(tmp_path, dump(*rows, header=header))
     said = {reason: n for reason, n in w.quality.repaired.items() if "not modelled" in reason}
     assert said == {
-        "submitted with --core-spec, which is not modelled: replayed without": 2,
         "submitted with --hint, which is not modelled: replayed without": 1,
         "submitted with --prefer, which is not modelled: replayed without": 1,
     }
+
+
+def test_cores_kept_from_a_job_are_read() -> None:
+    assert parse_submit_line("sbatch -S 2 -N1 a.sh").options == " --core-spec=2"
+    assert parse_submit_line("srun --thread-spec=1 b").options == " --thread-spec=1"
 
 
 def test_what_becomes_of_a_dependency_that_fails_is_read(tmp_path: Path) -> None:
