@@ -714,6 +714,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         "23.02", "scontrol", "`setdebug` and `setdebugflags` take nodes, the latter several flags as well."
     ),
     "token_disabled": Change("23.02", "scontrol", "`token` says why there is none: no plugin makes them."),
+    "lua_functions_counted": Change(
+        "26.05", _SUBMITTING, "A cli_filter.lua without a function it must have is told of in one more line."
+    ),
     "spec_cores_of_tasks": Change(
         "24.11", "scontrol", "CPU_IDs of a job with --core-spec are of no more cores than its tasks use."
     ),

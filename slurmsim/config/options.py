@@ -191,7 +191,8 @@ _ROWS: tuple[Option, ...] = (
     _absent("FederationParameters", "one cluster is simulated alone"),
     _absent("JobSubmitPlugins", "replays take jobs as the log has them; `slurmsim up` runs job_submit.lua",
             off=("job_submit/none", *_NONE)),
-    _absent("CliFilterPlugins", "submissions are taken as the log has them", off=("cli_filter/none", *_NONE)),
+    _absent("CliFilterPlugins", "replays take submissions as the log has them; the commands of `slurmsim up` run "
+            "cli_filter.lua", off=("cli_filter/none", *_NONE)),
     _absent("MCSPlugin", "nodes are shared without regard to MCS labels", off=("mcs/none", *_NONE)),
     _absent("NodeFeaturesPlugins", "features never change; no node is rebooted for them", off=_NONE),
     _absent("PrioritySiteFactorPlugin", "the site factor counts as 0", off=("priority/site_factor/none",

@@ -30,6 +30,7 @@ _BESIDE = (
     "resources.yaml",
     "fake_gpus.conf",
     "job_submit.lua",
+    "cli_filter.lua",
     _DATABASE,
 )
 CONF_FILES = (CONF, *_BESIDE)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from slurmsim.lua.constants import MEM_PER_CPU, NICE_OFFSET, NO_VAL, NO_VAL16, NO_VAL64
-from slurmsim.model.request import THREAD_FLAG
+from slurmsim.records.request import THREAD_FLAG
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 

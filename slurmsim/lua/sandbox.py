@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from slurmsim.errors import ConfigError, SlurmSimError
+from slurmsim.lua import FILE
 
 MOST_S = 1.0  # of CPU in one call
 _LOOK = 10_000  # steps of Lua's machine between two looks at the time
@@ -64,6 +65,10 @@ class Sandbox:
     ----------
     now
         The cluster's time, seconds since the epoch: what ``os.time()`` gives.
+    getenv
+        What ``os.getenv()`` gives; there is none without it.
+    file, option
+        The script, and what names it in slurm.conf.
 
     Raises
     ------
@@ -71,19 +76,23 @@ class Sandbox:
         Lua is not installed (extra ``lua``).
     """
 
-    def __init__(self, now: Callable[[], int]) -> None:
+    def __init__(
+        self, now: Callable[[], int], getenv: Callable[[Any], Any] | None = None, *, file: str = FILE,
+        option: str = "JobSubmitPlugins",
+    ) -> None:  # fmt: skip
+        self._file, self._os = file, _OS if getenv is None else (*_OS, "getenv")
         try:
             from lupa.lua51 import LuaRuntime
         except ImportError as error:
-            raise ConfigError(
-                "job_submit.lua needs the package lupa", field="JobSubmitPlugins", expected="the extra lua"
-            ) from error
+            raise ConfigError(f"{file} needs the package lupa", field=option, expected="the extra lua") from error
         self.lua = LuaRuntime(
             register_eval=False, register_builtins=False, attribute_filter=_nothing, unpack_returned_tuples=True,
             max_memory=MOST_MEMORY, encoding="latin-1",
         )  # fmt: skip
         begin = _BEGIN % (MOST_S, ", ".join(f'"{name}"' for name in _ABSENT), _LOOK)
         self._call = self.lua.execute(begin, now)
+        if getenv is not None:
+            self.lua.globals().os.getenv = getenv
 
     def load(self, text: str, file: str) -> None:
         """Run a script, which defines functions.
@@ -93,20 +102,20 @@ class Sandbox:
         ConfigError
             It is no Lua, it fails, or it uses what there is not here, which is named.
         """
-        for line, name in missing(text):
-            raise ConfigError(f"a script of slurmctld has no {name} here", file=file, line=line, field=name,
+        for line, name in missing(text, self._os):
+            raise ConfigError(f"a script of Slurm has no {name} here", file=file, line=line, field=name,
                               expected="what Slurm's interface gives")  # fmt: skip
         if text.startswith("\x1b"):
-            raise ConfigError("is compiled", file=file, field="job_submit.lua", expected="a text")
+            raise ConfigError("is compiled", file=file, field=self._file, expected="a text")
         compiled = self.lua.globals().loadstring(to_lua(text), f"@{to_lua(file)}")
         if isinstance(compiled, tuple):
-            raise ConfigError(str(compiled[1]), file=file, field="job_submit.lua", expected="Lua 5.1")
+            raise ConfigError(str(compiled[1]), file=file, field=self._file, expected="Lua 5.1")
         try:
             found = self.call(compiled)
         except LuaError as error:
-            raise ConfigError(str(error), file=file, field="job_submit.lua", expected="Lua 5.1 that runs") from error
+            raise ConfigError(str(error), file=file, field=self._file, expected="Lua 5.1 that runs") from error
         if isinstance(found, int | float) and int(found) != 0:
-            raise ConfigError(f"returned {int(found)} on load", file=file, field="job_submit.lua", expected="0")
+            raise ConfigError(f"returned {int(found)} on load", file=file, field=self._file, expected="0")
 
     def run(self, text: str, *arguments: Any) -> Any:
         """Run a text of ours with arguments; return what it returns."""
@@ -150,14 +159,14 @@ def from_lua(value: Any) -> Any:
     return value.encode("latin-1").decode("utf-8", "surrogateescape") if isinstance(value, str) else value
 
 
-def missing(text: str) -> Iterator[tuple[int, str]]:
+def missing(text: str, members: tuple[str, ...] = _OS) -> Iterator[tuple[int, str]]:
     """Yield line and name of each use of what the sandbox lacks, as far as the text shows it."""
     code = _code(text)
     for found in _NAME.finditer(code):
         if found.start() and code[found.start() - 1] in ".:":
             continue  # a field of something else
         module, member = found[1], found[2]
-        if module == "os" and (member is None or member in _OS):
+        if module == "os" and (member is None or member in members):
             continue
         yield code.count("\n", 0, found.start()) + 1, f"{module}.{member}" if member else module
 

@@ -1,11 +1,6 @@
 """What a job asks for: the placement side of a submission, interned so that equal requests are one object."""
 
-from typing import Final
-
 from slurmsim.data_classes import dataclass
-
-THREAD_FLAG: Final = 0x8000
-"""Bit of `core_spec`: it counts threads, not cores."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from slurmsim.records import Field
 
+THREAD_FLAG = 0x8000
+"""Bit of `core_spec`: it counts threads, not cores."""
+
 
 def _row(name: str, kind: str, place: str = "", how: str = "") -> Field:
     """Return a row.

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from slurmsim.model.request import THREAD_FLAG
 from slurmsim.numerals import is_number
 from slurmsim.records.job import CARRIED
-from slurmsim.records.request import REQUEST
+from slurmsim.records.request import REQUEST, THREAD_FLAG
 
 Job = dict[str, Any]
 INFINITE = frozenset({"INFINITE", "UNLIMITED", "INFINITY"})

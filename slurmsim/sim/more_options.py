@@ -5,8 +5,9 @@ from collections.abc import Callable
 
 from slurmsim.data_classes import dataclass, field
 from slurmsim.duration import parse_time_limit
-from slurmsim.model.request import THREAD_FLAG, GresRequest
+from slurmsim.model.request import GresRequest
 from slurmsim.numerals import is_number
+from slurmsim.records.request import THREAD_FLAG
 from slurmsim.tres import parse_memory
 
 _FLAGS = {

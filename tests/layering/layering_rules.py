@@ -162,7 +162,7 @@ LAYERS: dict[str, Layer] = {
     "stepd": Layer(("slurmsim.stepd_notices", "slurmsim.temporary_folder"), _set("vocabulary")),
     # Rules of faults as plain data: the daemon decides by them.
     "faults": Layer(("slurmsim.faults",), _set("vocabulary")),
-    "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd") | {"token key", "error texts"}),
+    "commands": Layer(("slurmsim.commands",), _set("vocabulary protocol stepd lua") | {"token key", "error texts"}),
     # HTTP in front of the socket protocol: a client of the daemon, as the commands are.
     "token key": Layer(("slurmsim.jwt_key",)),
     # Texts of errors; those of the system come from the system.

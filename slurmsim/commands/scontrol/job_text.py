@@ -9,8 +9,9 @@ from slurmsim.commands.scontrol.session import Session, null
 from slurmsim.commands.text.clock_text import Dates, long_clock
 from slurmsim.commands.text.job_state_text import state_text
 from slurmsim.commands.text.units import quantity
-from slurmsim.commands.text.values import MAIL_BITS, NO_VALUE, THREAD_FLAG
+from slurmsim.commands.text.values import MAIL_BITS, NO_VALUE
 from slurmsim.records.job import CARRIED
+from slurmsim.records.request import THREAD_FLAG
 from slurmsim.release_changes import since
 from slurmsim.releases import has
 

@@ -12,8 +12,8 @@ from slurmsim.commands.text.job_state_text import state_code, state_text
 from slurmsim.commands.text.print_fields import NULL, Column, Uncut
 from slurmsim.commands.text.print_fields import column_of as C
 from slurmsim.commands.text.units import quantity
-from slurmsim.commands.text.values import THREAD_FLAG
 from slurmsim.records.job import CARRIED
+from slurmsim.records.request import THREAD_FLAG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from contextlib import contextmanager
 
+from slurmsim.commands.submit.cli_filter import site_filter
 from slurmsim.commands.submit.options.allocation_options import read_allocation
 from slurmsim.commands.submit.options.chosen_options import error_code
 from slurmsim.commands.submit.steps import told
@@ -76,7 +77,8 @@ class AllocatingCall:
         self.cluster = Cluster(io)
         self.error_code = error_code(io, say)
         # what is asked for: one part, or several for the components of a heterogeneous job
-        self.parts = read_allocation(name, argv, io, say, self.cluster)
+        self.filter = site_filter(io, self.cluster, say, self.error_code)
+        self.parts = read_allocation(name, argv, io, say, self.cluster, self.filter)
         self.part: Part = self.parts[0]  # the first of them
         self.chosen = self.part.chosen
         self.allocation = Allocation(io, say, self.cluster.release)

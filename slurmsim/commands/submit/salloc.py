@@ -89,6 +89,8 @@ class _Call(AllocatingCall):
                 self.say.info(f"Job allocation {job_id} has been revoked.")
             self.say.error(f"Job allocation {job_id} has been revoked")
             return self.error_code
+        if self.filter is not None:
+            self.filter.post_submit(len(self.parts), job_id)
         if not shell:
             return 0
         status = self._command(facts, command)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from slurmsim.commands.submit.cli_filter import site_filter
 from slurmsim.commands.submit.job_request import Builder
 from slurmsim.commands.submit.options import sbatch_usage
 from slurmsim.commands.submit.options.chosen_options import BAD_OPTION, Chosen, error_code, said
@@ -60,6 +61,7 @@ class _Call:
         self.path: str | None = None
         self.arguments: list[str] = []
         self.last = self.first
+        self.filter = site_filter(io, self.cluster, say, self.error_code)
 
     def run(self) -> int:
         words = self._first_pass()
@@ -75,6 +77,8 @@ class _Call:
             job_id = submit(self.io, jobs, self.say)
         except Failed as failed:
             return self._failed(failed, chosen)
+        if self.filter is not None:
+            self.filter.post_submit(len(jobs), job_id)
         if not self.first.get("quiet"):
             self._announce(job_id, on_cluster, bool(chosen.get("parsable")))
             self.io.stdout.flush()  # who waits for the job wants to know it
@@ -97,6 +101,8 @@ class _Call:
         """Read the whole command line; how many words at its end belong to the script."""
         first = self.first
         words = [word for word in self.argv if word != ":"]
+        if self.filter is not None:
+            self.filter.setup_defaults(first)
         self._guarded(lambda: first.read_variables(self.context.environ, {"ignore-pbs"}))
         rest = self._guarded(lambda: first.parse(words, self._told))
         if rest and first.get("wrap") is not None:
@@ -153,7 +159,11 @@ class _Call:
         while more:
             if jobs:
                 chosen = chosen.next_component()
+            if self.filter is not None:
+                self.filter.setup_defaults(chosen)
             more, words = self._second_pass(chosen, words, len(jobs))
+            if self.filter is not None:
+                self.filter.pre_submit(chosen, len(jobs), [] if self.path is None else [self.path, *self.arguments])
             builder = Builder(chosen, self.say, self.error_code, self.cluster.configured)
             builder.verify(self.path)
             if chosen.get("verbose"):

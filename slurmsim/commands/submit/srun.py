@@ -131,6 +131,8 @@ class _Call(AllocatingCall):
         if before:
             asked["step_id"] = before[0].step["step_id"]
         step = self._create(asked)
+        if self.filter is not None:
+            self.filter.post_step(len(before), int(facts["job_id"]), int(step["step_id"]))
         return StepLife(
             self.io, self.say, part, facts, step, self.cluster.release, distribution=request.distribution, own=own
         )

@@ -77,6 +77,7 @@ class Cluster:
         # its clock, epoch seconds; the machine's when it does not answer
         self.now = int(told["now"] if told.get("now") is not None else io.now())
         self.uid = int(told["uid"] if told.get("uid") is not None else os.getuid())  # who the caller is there
+        self.cli_filter: str | None = told.get("cli_filter")  # the site's script around submissions, if it has one
         self._database = bool(told.get("accounting", True))
         self._configured: dict[str, str | None] = {}
 

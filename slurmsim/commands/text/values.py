@@ -10,6 +10,7 @@ from __future__ import annotations
 from slurmsim import sluid
 from slurmsim.commands.text.dates import BadDate, parse_date
 from slurmsim.numerals import is_number
+from slurmsim.records.request import THREAD_FLAG
 from slurmsim.release_changes import since
 from slurmsim.releases import row
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 INFINITE = 0xFFFFFFFF
 NO_VALUE = 0xFFFFFFFE
 NICE_LIMIT = 0x7FFFFFFD
-THREAD_FLAG = 0x8000  # of core_spec: the number counts threads
 _SPACES = " \t\n\v\f\r"
 _LONG = 1 << 63
 _TOO_BIG = {"22.05": (_LONG - 1, "to big"), "23.11": (0x7FFFFFFF, "too large")}

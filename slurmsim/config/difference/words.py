@@ -91,6 +91,7 @@ PARAMETERS: Mapping[str, Words] = {
     "sched_interval": ("Seconds between two passes over the whole queue.", ""),
     "sched_max_job_start": ("So many jobs one pass starts.", ""),
     "sched_min_interval": ("Microseconds between two passes, at least.", ""),
+    "spec_cores_first": ("Cores kept from jobs are the first of each socket, not the last.", PLACEMENT),
     "pack_serial_at_end": ("Jobs of one CPU go to the last nodes, so that large free areas stay.", PLACEMENT),
     "requeue_delay": ("Seconds that requeued jobs wait.", NODES),
     "max_switch_wait": ("Seconds a job may wait for few switches, at most.", PLACEMENT),

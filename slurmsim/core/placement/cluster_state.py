@@ -12,7 +12,7 @@ from slurmsim.bitmap import from_indices
 from slurmsim.core.placement.best_fit import Evaluator
 from slurmsim.core.placement.blocks import BlockTopology
 from slurmsim.core.placement.compiled_request import CompiledRequest
-from slurmsim.core.placement.core_spec import allows_core_spec, cpus_left
+from slurmsim.core.placement.core_spec import allows_core_spec
 from slurmsim.core.placement.gres import GpuDefaults
 from slurmsim.core.placement.memory_limits import Fitted, MemoryBounds, fit_memory
 from slurmsim.core.placement.node_release_times import ONE_BY_ONE
@@ -23,7 +23,7 @@ from slurmsim.core.placement.shared_layers import SharedLayers
 from slurmsim.core.placement.sharing import preempts_by_tier, shares_cores, takes_turns
 from slurmsim.core.placement.topology import SwitchTree
 from slurmsim.core.placement.torus import TorusTopology
-from slurmsim.core.records.allocation import Allocation, IntArray
+from slurmsim.core.records.allocation import Allocation
 from slurmsim.core.records.job_queue import PARTITIONS
 from slurmsim.core.records.local_cores import LocalCores, Sharing
 from slurmsim.core.records.node_names import NodeNamer, SortingNamer, index_runs, run_length
@@ -108,6 +108,7 @@ class ClusterState:
             several="MULTIPLE_SHARING_GRES_PJ" in words, least_loaded="LL_SHARED_GRES" in words,
             one_task="ONE_TASK_PER_SHARING_GRES" in words,
         )  # fmt: skip
+        self.table.keeps_first = "spec_cores_first" in parameters if allows_core_spec(cluster) else None
         if follows_cores(self.table, cluster):
             local = LocalCores(cluster.nodes, self.table.gres_kinds, blind=not self.rules.gpu_cpus_by_node)
             self.table.local = local if local.layouts else None
@@ -156,13 +157,6 @@ class ClusterState:
         spec = partition.spec
         limit = MemoryBounds.chosen(MemoryBounds(spec.max_mem_per_cpu_mib, spec.max_mem_per_node_mib), self.max_memory)
         return fit_memory(asked, partition, self.table, self.memory_default(partition), limit)
-
-    def own_cpus(self, asked: ResourceRequest) -> IntArray | None:
-        """Return the CPUs of each node a job may use that keeps cores from itself, None where it does not say."""
-        if asked.core_spec is None or not allows_core_spec(self.cluster):
-            return None
-        first = "spec_cores_first" in self.cluster.scheduler_parameters
-        return np.array([cpus_left(spec, asked.core_spec, first=first) for spec in self.table.specs], np.int64)
 
     def known_request(self, asked: ResourceRequest) -> ResourceRequest:
         """Return the equal request that is compiled, if any: an object is compiled, and tried on empty nodes, once."""
@@ -310,7 +304,7 @@ def compile_request(
             least_loaded=partition.spec.lln or "CR_LLN" in option("SelectTypeParameters"),
             tree=None if state.tree_optional and not asked.switches else network,
             patient=patient and state.switch_wait(asked) > 0, lifted=lifted,
-            rules=state.rules, own_cpus=state.own_cpus(asked),
+            rules=state.rules,
         )  # fmt: skip
         state.requests[key] = request
         state._note(request)

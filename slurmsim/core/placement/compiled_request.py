@@ -17,6 +17,7 @@ import numpy.typing as npt
 from slurmsim.bitmap import Bitmap, from_bools, from_indices, to_indices
 from slurmsim.core.placement.best_fit import Evaluator, Segments
 from slurmsim.core.placement.constraints import Test, parse_constraint
+from slurmsim.core.placement.core_spec import own_cpus
 from slurmsim.core.placement.dealt_tasks import uncertain
 from slurmsim.core.placement.gres import (
     Demand,
@@ -135,9 +136,8 @@ class CompiledRequest:
         patient: bool = True,
         lifted: frozenset[str] = frozenset(),
         rules: ReleaseRules,
-        own_cpus: Indices | None = None,
     ) -> None:
-        self.own_cpus = own_cpus
+        self.own_cpus: Indices | None = own_cpus(asked.core_spec, table)
         self.asked, self.partition, self.memory, self.lifted = asked, partition, memory, lifted
         if asked.threads_per_core:
             self.memory = replace(memory, charge=charge(asked, table, partition.mask))
@@ -166,7 +166,7 @@ class CompiledRequest:
         # for those where it matters which cores a job has
         unlike = table.unit == "node" and not self.uniform
         by_cores = table.local is not None and not self.whole and bool(self.candidates & table.local.nodes)
-        self._columns: array[int] | None = array("q") if unlike or by_cores or own_cpus is not None else None
+        self._columns: array[int] | None = array("q") if unlike or by_cores or self.own_cpus is not None else None
         self.possible: bool | None = None
         self.cpus_when_empty: int | None = None
         self.job_units: JobUnits | None = None  # once a policy has asked for them (`units`)

@@ -8,10 +8,14 @@ Mirrors cons_helpers_mark_avail_cores (cons_helpers.c, 24.11); the same in 22.05
 
 from __future__ import annotations
 
+import numpy as np
+
+from slurmsim.core.records.allocation import IntArray
 from slurmsim.core.records.local_cores import special_cores
+from slurmsim.core.records.node_table import NodeTable
 from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.node import NodeSpec
-from slurmsim.model.request import THREAD_FLAG
+from slurmsim.records.request import THREAD_FLAG
 
 
 def allows_core_spec(cluster: ClusterSpec) -> bool:
@@ -51,6 +55,14 @@ def cpus_left(spec: NodeSpec, wanted: int, *, first: bool) -> int:
         kept = wanted & ~THREAD_FLAG
         return found if found + kept <= spec.cpus else max(0, found - kept)
     return found
+
+
+def own_cpus(wanted: int | None, table: NodeTable) -> IntArray | None:
+    """Return the CPUs of each node a job may use that keeps `wanted` from itself; None where it does not say."""
+    first = table.keeps_first
+    if wanted is None or first is None:
+        return None
+    return np.array([cpus_left(spec, wanted, first=first) for spec in table.specs], np.int64)
 
 
 def _in_turn(spec: NodeSpec, *, first: bool) -> list[int]:

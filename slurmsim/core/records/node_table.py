@@ -45,6 +45,7 @@ class NodeTable(NodeColumns):
         self.local: LocalCores | None = None  # where devices are beside some sockets only
         self.sharing = Sharing()
         self.binds_gres = False  # ENFORCE_BINDING_GRES: jobs are bound to the cores beside their devices by default
+        self.keeps_first: bool | None = None  # spec_cores_first; None where jobs may not say what is kept from them
 
     @property
     def unheld(self) -> Unheld | None:

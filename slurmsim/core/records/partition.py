@@ -20,7 +20,7 @@ class Partition:
         self.mask: Bitmap = table.kept(from_indices(sorted(table.index[n] for n in spec.nodes)))
         self.total_nodes = self.mask.bit_count()
         # with the cores that nodes keep from jobs (build_part_bitmap, partition_mgr.c)
-        self.total_cpus = sum([table.specs[i].cpus for i in to_indices(self.mask)])
+        self.total_cpus: int = sum([table.specs[i].cpus for i in to_indices(self.mask)])
         self.tier = spec.priority_tier
         self.state = spec.state
         self.pool = index

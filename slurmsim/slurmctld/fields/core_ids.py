@@ -12,7 +12,7 @@ from slurmsim.core.placement.core_spec import cores_left
 from slurmsim.core.records.job import Job
 from slurmsim.core.records.local_cores import first_bits, special_cores
 from slurmsim.core.records.reservation import Reservation
-from slurmsim.model.request import THREAD_FLAG
+from slurmsim.records.request import THREAD_FLAG
 from slurmsim.release_changes import since
 from slurmsim.slurmctld.base.job_cpus import cpus_on_nodes
 from slurmsim.slurmctld.base.live_job import task_ranges

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.io import Io
+    from slurmsim.commands.submit.cli_filter import SiteFilter
     from slurmsim.commands.text.cluster_facts import Cluster
     from slurmsim.commands.text.messages import Messages
 
@@ -41,7 +42,9 @@ _PER_NODE_IGNORED = {
 }
 
 
-def read_allocation(name: str, argv: list[str], io: Io, say: Messages, cluster: Cluster) -> list[Part]:
+def read_allocation(
+    name: str, argv: list[str], io: Io, say: Messages, cluster: Cluster, script: SiteFilter | None = None
+) -> list[Part]:
     """Return what the command line of srun or salloc asks for: one part, or those of a heterogeneous job.
 
     Raises
@@ -49,7 +52,7 @@ def read_allocation(name: str, argv: list[str], io: Io, say: Messages, cluster: 
     Stop
         Everything was said: a complaint, the help, the version.
     """
-    reader = _Reader(name, argv, io, say, cluster)
+    reader = _Reader(name, argv, io, say, cluster, script)
     found = Colon(argv, in_commands=name == "srun")
     while found.more:
         reader.read(found)
@@ -64,7 +67,10 @@ def read_allocation(name: str, argv: list[str], io: Io, say: Messages, cluster: 
 class _Reader:
     """Reads one component after the other; those of srun may be for several groups each."""
 
-    def __init__(self, name: str, argv: list[str], io: Io, say: Messages, cluster: Cluster) -> None:
+    def __init__(
+        self, name: str, argv: list[str], io: Io, say: Messages, cluster: Cluster, script: SiteFilter | None
+    ) -> None:
+        self._script = script
         self._name, self._argv, self._say, self._cluster = name, argv, say, cluster
         self._failure = error_code(io, say)
         self._environ = dict(io.environ)
@@ -88,11 +94,15 @@ class _Reader:
 
     def _read(self, words: list[str], group: int) -> tuple[Chosen, list[str]]:
         chosen = self.parts[-1].chosen.next_component() if self.parts else Chosen(self._context)
+        if self._script is not None and "SLURM_JOB_ID" not in self._environ:  # a step takes what its job has
+            self._script.setup_defaults(chosen)
         environ = of_group(self._environ, chosen, group) if self._name == "srun" else self._environ
         who = ":" if self._components > 1 else self._name  # what getopt takes for the command's name
         return chosen, _options(chosen, words, environ, self._say, self._failure, who)
 
     def _part(self, chosen: Chosen, command: list[str], group: int | None) -> None:
+        if self._script is not None:
+            self._script.pre_submit(chosen, len(self.parts), command)
         kind = SallocBuilder if self._name == "salloc" else SrunBuilder
         builder = kind(chosen, self._say, self._failure, self._cluster.configured)
         builder.verify(command[0] if command else None)

@@ -5,8 +5,8 @@ Mirrors the checks sbatch, srun and salloc share (22.05; later ones from 24.11),
 
 from __future__ import annotations
 
-from slurmsim.commands.text.values import THREAD_FLAG
 from slurmsim.gres_counts import bare, kind_of
+from slurmsim.records.request import THREAD_FLAG
 from slurmsim.release_changes import since
 
 TYPE_CHECKING = False

@@ -91,6 +91,11 @@ class Chosen:
             if before is not None and before != after:
                 self.unlike_cpus = int(before), int(after or 0)
 
+    def option(self, name: str) -> Option | None:
+        """Return the option that is called so; None for one that there is not, or that is not modelled."""
+        option = self._by_name.get(name)
+        return None if option is None or option.status == REFUSED else option
+
     def set_by_name(self, name: str, text: str | None, *, variable: bool = False) -> None:
         """Set one option. Raises BadValue."""
         self.set(self._by_name[name], text, variable)

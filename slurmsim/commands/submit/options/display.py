@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 
 from slurmsim.commands.text.clock_text import long_clock
-from slurmsim.commands.text.values import INFINITE, MAIL_BITS, SIGNALS, THREAD_FLAG, int32
+from slurmsim.commands.text.values import INFINITE, MAIL_BITS, SIGNALS, int32
+from slurmsim.records.request import THREAD_FLAG
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from slurmsim.commands.submit.options.chosen_options import Chosen
+    from slurmsim.commands.submit.options.job_options import Option
     from slurmsim.commands.text.messages import Messages
 
 
@@ -24,12 +26,17 @@ def show_options(chosen: Chosen, say: Messages) -> None:
     say.info("defined options")
     say.info(_RULE)
     for option in chosen.chosen():
-        show = _SHOW.get(option.name)
-        text = show(chosen) if show else _plain(chosen.get(option.field))
+        text = option_text(chosen, option)
         name = "(null)" if option.hidden else option.name
         say.info(f"{name:<20}: {text}")
     say.info(_RULE)
     say.info("end of defined options")
+
+
+def option_text(chosen: Chosen, option: Option) -> str:
+    """Return the value of an option as Slurm prints it."""
+    show = _SHOW.get(option.name)
+    return show(chosen) if show else _plain(chosen.get(option.field))
 
 
 def _plain(value: Any) -> str:

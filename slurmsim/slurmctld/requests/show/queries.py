@@ -6,9 +6,11 @@ A client names the fields it wants; the answer has a column for each, or, asked 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slurmsim.core.records.partition import Partition
+from slurmsim.lua import CLI_FILE, names_lua
 from slurmsim.numerals import is_number
 from slurmsim.protocol import INVALID_JOB, Refusal, alike
 from slurmsim.slurmctld.base import het_jobs
@@ -157,8 +159,14 @@ class _Queries:
             "slurm_version": self.cluster.release, "version": self.cluster.version, "host": self.cluster.conf.host,
             "operator": self.cluster.database.is_operator(person),
             "administrator": self.cluster.database.is_administrator(person), "accounting": self.cluster.database.exists,
-            "flavour": self.cluster.flavour,
+            "flavour": self.cluster.flavour, **self._cli_filter(),
         }  # fmt: skip
+
+    def _cli_filter(self) -> dict[str, str]:
+        """Return where the script of CliFilterPlugins is: beside slurm.conf."""
+        if not names_lua(self.cluster.spec.options.get("CliFilterPlugins"), "cli_filter"):
+            return {}
+        return {"cli_filter": str(Path(self.cluster.conf_path).resolve().with_name(CLI_FILE))}
 
     def _table(
         self, table: Mapping[str, Callable[[Any, LiveCluster], Any]], rows: Sequence[Any], arguments: dict[str, Any]
