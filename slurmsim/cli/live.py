@@ -99,6 +99,7 @@ def _add_up(subparsers: Any) -> None:
     power.add_argument("--base-w", metavar="W", help="what a node with a job draws beside its processor (56)")
     power.add_argument("--full-w", metavar="W", help="the most a processor draws (60)")
     power.add_argument("--idle-w", metavar="W", help="what a node without a job draws (0)")
+    power.add_argument("--carbon", metavar="FILE", help="carbon intensity for policies, CSV time,g_per_kwh[,forecast]")
     power.add_argument("--limit", metavar="HOW", help="time limits of jobs with an application: scale (default), keep")
     up.add_argument("--boot-time", type=int, metavar="SECONDS", help="how long a node takes to boot (60)")
     clock = up.add_mutually_exclusive_group()

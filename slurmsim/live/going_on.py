@@ -10,7 +10,7 @@ from slurmsim.data_classes import dataclass, replace
 from slurmsim.errors import ConfigError
 from slurmsim.input_file import read_bytes
 from slurmsim.live.settings import CONF_FILES, NEW_DATABASE, Settings, copy_conf, make_folder
-from slurmsim.slurmctld.history.header import BUDGET, JOURNAL, STREAMS
+from slurmsim.slurmctld.history.header import BUDGET, CARBON, JOURNAL, STREAMS
 from slurmsim.slurmctld.history.journal_file import read_contents
 
 _MOST_HEADER = 1 << 24  # bytes
@@ -38,7 +38,7 @@ _OPTIONS: Mapping[str, _Option] = {
     "--streams": _Option("streams", ("streams",), (STREAMS,)),
     "--slurm-version": _Option("release", ("release",)),
     "--flavour": _Option("flavour", ("flavour",)),
-    "--power": _Option("power", ("power",), (BUDGET,)),
+    "--power": _Option("power", ("power",), (BUDGET, CARBON)),
     "--clock": _Option("mode", ("mode",)),
     "--frozen": _Option("mode", ("mode",)),
     "--fast": _Option("mode", ("mode",)),
@@ -82,7 +82,7 @@ def check_going_on(folder: Path, settings: Settings, given: Collection[str]) -> 
     with tempfile.TemporaryDirectory(prefix="slurmsim-") as scratch:
         asked = make_folder(Path(scratch), settings)
         made = {str(path.relative_to(scratch)) for path in Path(scratch).rglob("*") if path.is_file()}
-        included = made.difference(CONF_FILES, asked["accounting"], (STREAMS, BUDGET))
+        included = made.difference(CONF_FILES, asked["accounting"], (STREAMS, BUDGET, CARBON))
         for option in given:
             says = _OPTIONS.get(option, _OPTIONS["--power"])
             files = says.files

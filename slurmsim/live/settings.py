@@ -14,7 +14,7 @@ from slurmsim.input_file import read_bytes, read_text
 from slurmsim.model.power import OPTIONS, is_watts
 from slurmsim.release_changes import since
 from slurmsim.releases import FLAVOURS, RELEASES, of_new
-from slurmsim.slurmctld.history.header import BUDGET, CONF, JOURNAL, STREAMS, new_header
+from slurmsim.slurmctld.history.header import BUDGET, CARBON, CONF, JOURNAL, STREAMS, new_header
 
 MODES = ("real", "running", "frozen", "fast")
 MOST_NODES, MOST_CPUS = 65_533, 65_533
@@ -89,7 +89,7 @@ class Settings:
     streams
         Path of streams of jobs in TOML: simulated users who submit by themselves.
     power
-        Options of power by name, as `slurmsim run` has them: ``power_budget``, ``power_cap``, ``base_w`` …; watts.
+        Options of power by name, as `slurmsim run` has them: ``power_budget``, ``power_cap``, ``base_w``, ``carbon`` …
     policy
         ``NAME[:key=value,…]`` of an installed policy, or the name of one that this process offers, in place of the
         SchedulerType of `conf`; empty for that.
@@ -218,6 +218,9 @@ def make_folder(folder: Path, settings: Settings) -> dict[str, Any]:
         if "power_budget" in power and not is_watts(power["power_budget"]):
             _copy_file(Path(power["power_budget"]), folder / BUDGET, "watts, or a CSV file time,watts")
             power["power_budget"] = BUDGET
+        if "carbon" in power:
+            _copy_file(Path(power["carbon"]), folder / CARBON, "a CSV file time,g_per_kwh")
+            power["carbon"] = CARBON
     except OSError as error:
         raise OutputError(f"{folder}: {error.strerror}") from None
     start = int(time.time()) if settings.start is None else instant(settings.start)

@@ -8,7 +8,7 @@ from slurmsim.errors import ConfigError
 SCALE, KEEP = "scale", "keep"
 ALWAYS = -(1 << 60)  # a budget from then on is one from before every workload
 MOST_W = 10**9
-OPTIONS = ("power_budget", "power_cap", "base_w", "full_w", "idle_w", "limit")
+OPTIONS = ("power_budget", "power_cap", "base_w", "full_w", "idle_w", "limit", "carbon")
 """Options of power by name, of a run and of a live cluster."""
 
 

@@ -417,3 +417,34 @@ def test_cloud_nodes_begin_powered_down(release: str, more: str, shown: str, tmp
         assert c.run("sinfo -h -n dy-1 -o '%t'").stdout == "alloc#\n"
         c.step(100)
         assert c.run("squeue -h -o '%t %N'").stdout == "R dy-1\n"
+
+
+def test_a_carbon_policy_waits_for_clean_hours(tmp_path: Path) -> None:
+    series = tmp_path / "grid.csv"
+    series.write_text("time,g_per_kwh\n0,400\n+02:00:00,100\n+04:00:00,400\n", "utf-8")
+    given: dict[str, Any] = {"nodes": 2, "frozen": True, "start": START, "policy": "carbon"}
+    with slurmsim.cluster(**given, power={"carbon": str(series)}) as c:
+        c.run("sbatch -N2 -t 60 --wrap 'sleep 3600'", check=True)
+        c.step("1h")
+        assert c.job(1).state == "PENDING"
+        c.stop()
+        c.start()
+        c.step("61m")
+        assert c.job(1).state == "RUNNING"
+        (c.folder / "carbon.csv").write_text("time,g_per_kwh\n0,9\n", "utf-8")
+        assert "the carbon intensity (carbon.csv); put the files back" in c.run(["scontrol", "reconfigure"]).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("time,g_per_kwh\nsoon,1\n", "carbon.csv:2: time: 'soon' is no time"),
+        ("time,grams\n0,1\n", "carbon.csv:1: columns time, grams (expected time,g_per_kwh"),
+        ("time,g_per_kwh\n0,many\n", "carbon.csv:2: g_per_kwh: 'many' (expected a number from 0 to"),
+    ],
+)
+def test_a_carbon_series_that_is_none(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "grid.csv").write_text(text, "utf-8")
+    with pytest.raises(ConfigError) as refused:
+        slurmsim.cluster(frozen=True, power={"carbon": str(tmp_path / "grid.csv")}).__enter__()
+    assert said in str(refused.value)

@@ -10,6 +10,7 @@ JOURNAL = "journal"
 CONF = "slurm.conf"
 STREAMS = "streams.toml"
 BUDGET = "power-budget.csv"
+CARBON = "carbon.csv"
 
 
 def new_header(

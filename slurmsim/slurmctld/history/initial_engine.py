@@ -15,6 +15,7 @@ from slurmsim.errors import ConfigError
 from slurmsim.model.power import PowerSpec
 from slurmsim.numerals import is_number
 from slurmsim.policy import Policy, configured_policy
+from slurmsim.sim.carbon import parse_signal
 from slurmsim.sim.network import BOOT_S
 from slurmsim.sim.power_options import option, read_budget, read_power, read_series
 from slurmsim.sim.sources import load_streams
@@ -87,6 +88,8 @@ def _power(
     moment = partial(_moment, int(header["start"]))
     budget = read_budget(given.get("power_budget"), policy, lambda name: read_series(texts[name], name, moment))
     spec = read_power(given, policy, n_nodes, budget)
+    if (name := given.get("carbon")) is not None:
+        spec = replace(spec, carbon=parse_signal(texts[name], name, moment).forecast)
     if lacking := policy.lacks(None, spec.full_mw / 1000):
         raise ConfigError(f"policy {policy.name} {lacking}", field="SchedulerType")
     return spec

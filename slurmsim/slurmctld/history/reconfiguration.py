@@ -23,7 +23,7 @@ from slurmsim.model.cluster import ClusterSpec
 from slurmsim.model.power import is_watts
 from slurmsim.policy import configured_policy
 from slurmsim.slurmctld.base.raw_configuration import ConfFacts, read_facts
-from slurmsim.slurmctld.history.header import BUDGET
+from slurmsim.slurmctld.history.header import BUDGET, CARBON
 from slurmsim.slurmctld.history.state_folder import check_included
 from slurmsim.toml_file import Texts, read_toml, texts_from
 
@@ -64,9 +64,11 @@ def read_configuration(header: Mapping[str, Any], folder: Path, texts: Mapping[s
     if header.get("streams"):
         with texts_from(texts_of(files, path)):
             streams = read_toml(str(header["streams"]), "streams of jobs in TOML")
-    budget = (header.get("power") or {}).get("power_budget")
-    if budget is not None and not is_watts(budget):
-        files.text(folder / str(budget))
+    power = header.get("power") or {}
+    series = [power.get("carbon"), power.get("power_budget")]
+    for name in series:
+        if name is not None and not is_watts(name):
+            files.text(folder / str(name))
     if names_lua(cluster.options.get("JobSubmitPlugins")) and (texts is None or files.exists(path.parent / FILE)):
         _read_script(path.parent, cluster, files, loaded=texts is None)
     if texts is None:
@@ -119,6 +121,8 @@ def differences(old: Configuration, new: Configuration) -> list[str]:
             found.append(f"{name} (associations change by sacctmgr)")
     if old.texts.get(BUDGET) != new.texts.get(BUDGET):
         found.append(f"the power budget ({BUDGET})")
+    if old.texts.get(CARBON) != new.texts.get(CARBON):
+        found.append(f"the carbon intensity ({CARBON})")
     if old.streams != new.streams:
         found.append("streams of jobs")
     if a.name != b.name:

@@ -31,8 +31,9 @@ from slurmsim.protocol import SOCKET
 LOCK = "lock"
 OURS = (
     LOCK, SOCKET, "journal*", "snapshot*", "*.db*", "*.sqlite*", "conf.running", "slurm.conf", "gres.conf",
-    "topology.conf", "topology.yaml", "resources.yaml", "streams.toml", "power-budget.csv", "accounting*", "calls*",
-    "log", "bin", "jobs", "spool", "var", "programs", "fake_gpus.conf", "slurmdbd.conf", "dynamic-nodes.conf*",
+    "topology.conf", "topology.yaml", "resources.yaml", "streams.toml", "power-budget.csv", "carbon.csv",
+    "accounting*", "calls*", "log", "bin", "jobs", "spool", "var", "programs", "fake_gpus.conf", "slurmdbd.conf",
+    "dynamic-nodes.conf*",
 )  # fmt: skip
 """Names slurmsim gives to what it keeps there; whatever else lies there is none of its business."""
 PATIENCE_S = 1.0  # how long one waits for the lock: a daemon that was killed needs a moment to be gone
