@@ -12,7 +12,7 @@ from slurmsim.validate.report import ValidationReport
 from slurmsim.validate.runs import JobRuns
 
 EVENT = "RESERVATION"
-_PLACES = re.compile(r"\([^)]*\)")  # nodes of layers
+_PLACES = re.compile(r"\([^()]*\)")  # nodes of layers
 
 
 @dataclass(slots=True)
