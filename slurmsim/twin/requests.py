@@ -90,7 +90,7 @@ def _says_cpus(job: SeenJob) -> bool:
 def _brought_by_gpus(job: SeenJob) -> bool:
     """Return True if a task has its CPUs by its GPUs, and none were asked for."""
     per_gpu = re.search(r"gpu:(\d{1,9})\Z", job.gres.get("cpus_per_tres", ""), re.ASCII)
-    per_task = re.search(r"gpu\S*?[:=](\d{1,9})\Z", job.gres.get("tres_per_task", ""), re.ASCII)
+    per_task = re.search(r"gpu\S{0,64}?[:=](\d{1,9})\Z", job.gres.get("tres_per_task", ""), re.ASCII)
     if per_gpu is None or per_task is None or _says_cpus(job):
         return False
     return int(per_gpu[1]) * int(per_task[1]) == job.cpus_per_task
