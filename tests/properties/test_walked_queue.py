@@ -32,7 +32,7 @@ def test_columns_follow_the_queue(kernel: Any, orders: list[list[int]], data: st
 
     def look_at(one: Any) -> Watched:
         looked_at.append(one.number)
-        array = (one.number, 0, None) if one.number % 9 == 8 else None
+        array = (one.number, 0, None, False) if one.number % 9 == 8 else None
         return Watched(
             one.number, 60 * one.number, UNSEEN, SEEN, array, limited=one.number + 3, shown=one.job.shown,
         )  # fmt: skip
