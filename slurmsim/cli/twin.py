@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,7 +157,12 @@ def _gauge_port(number: int | None, ends: ExitStack) -> GaugePort | None:
 
 
 def _page(ends: ExitStack) -> Callable[[Twin], None]:
-    """Return what serves each twin on a page; its address is printed once."""
+    """Return what serves each twin on a page; its address is printed once.
+
+    Raises ModuleNotFoundError where the extra ``web`` is not installed, before any round.
+    """
+    import_module("uvicorn")
+    import_module("starlette")
     from slurmsim.live.followed import FollowedPage
     from slurmsim.twin.folder import write
 

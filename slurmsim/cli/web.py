@@ -18,6 +18,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=0, metavar="N", help="port of 127.0.0.1 (any that is free)")
     parser.add_argument("--control", action="store_true", help="let the page change the clock, nodes and faults")
     parser.add_argument("--with-cluster", action="store_true", help="end when the cluster does")
+    parser.add_argument("--with-input", action="store_true", help="end when standard input does")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,5 +29,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError(f"bad port {args.port}", field="--port", expected=f"0 to {_MOST_PORT}")
     folder = folder_of(args)
     daemon.call(folder, "ping")
-    serve(folder, args.port, may_change=args.control, with_cluster=args.with_cluster, ready=partial(print, flush=True))
+    serve(
+        folder, args.port, may_change=args.control, with_cluster=args.with_cluster, with_input=args.with_input,
+        ready=partial(print, flush=True),
+    )  # fmt: skip
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from slurmsim.live.cluster import Cluster
@@ -45,8 +46,9 @@ class FollowedPage:
 
     def close(self) -> None:
         """Serve nothing any more, and leave no file behind."""
-        if self._page is not None:
-            self._page.close()
-        if self._cluster is not None:
-            self._cluster.__exit__(None, None, None)
-        self._home.cleanup()
+        with ExitStack() as ends:
+            ends.callback(self._home.cleanup)
+            if self._cluster is not None:
+                ends.push(self._cluster)
+            if self._page is not None:
+                ends.push(self._page)

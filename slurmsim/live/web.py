@@ -23,6 +23,8 @@ class Page:
     def close(self) -> None:
         """Serve it no more."""
         self._process.terminate()
+        if self._process.stdin is not None:
+            self._process.stdin.close()
         try:
             self._process.wait(_GONE_S)
         except subprocess.TimeoutExpired:
@@ -41,12 +43,12 @@ class Page:
 def start_page(folder: Path, *, may_change: bool = False, with_cluster: bool = True) -> Page:
     """Serve the page of the cluster in `folder` until it is closed. Raises OutputError.
 
-    `with_cluster`: it ends with the cluster; else it waits until there is one again.
+    `with_cluster`: it ends with the cluster. Else it waits until there is one again, and ends with this process.
     """
     words = [sys.executable, "-P", "-m", "slurmsim", "web", "--state", str(folder)]
-    words += [word for word, wanted in (("--with-cluster", with_cluster), ("--control", may_change)) if wanted]
+    words += ["--with-cluster" if with_cluster else "--with-input", *(["--control"] if may_change else [])]
     process = subprocess.Popen(
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        words, stdin=subprocess.DEVNULL if with_cluster else subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True, start_new_session=True, cwd="/",
     )  # fmt: skip
     assert process.stdout is not None and process.stderr is not None

@@ -161,9 +161,9 @@ def _fill(twin: Twin, dump: Dump, nodes: list[Any], moments: Moments, run_times:
     engine.network.tell(engine.now, [SetPartitionState(name, "UP") for name in closed])
     for spec in reservations(dump, engine.spec, moments, findings):
         engine.network.tell(engine.now, [CreateReservation(spec, restored=True)])
-    timeline, sleep_again = Timeline(engine, now, run_times, findings), awake(engine)
-    timeline.run(twin.jobs)
-    sleep_again()
+    timeline = Timeline(engine, now, run_times, findings)
+    with awake(engine):
+        timeline.run(twin.jobs)
     twin.lives = timeline.lives
     engine.network.tell(now, [SetPartitionState(name, state) for name, state in closed.items()])
     settle_nodes(engine, nodes, moments, dump.path("node.txt"), findings)

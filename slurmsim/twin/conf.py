@@ -237,7 +237,7 @@ def _topology(text: str) -> str:
             lines.append(f"SwitchName={words['SwitchName']}{speed} {below}={words.get(below, '')}")
         elif line.startswith("BlockName="):
             lines.append(f"BlockName={words['BlockName']} Nodes={words.get('Nodes', '')}")
-    if text.startswith("BlockName="):
+    if lines and lines[-1].startswith("BlockName="):
         lines.append(f"BlockSizes={','.join(sorted(filter(is_number, sizes), key=int))}")
     return "\n".join([*lines, ""]) if lines else ""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from slurmsim.errors import WorkloadError
 from slurmsim.json_text import loads
-from slurmsim.numerals import ranges
+from slurmsim.numerals import is_number, ranges
 from slurmsim.twin.shown import MOST_RECORDS, Shown
 
 _SHARED = {"none": "NO", "exclusive": "NO", "oversubscribe": "YES", "user": "USER"}
@@ -142,7 +142,7 @@ def _details(job: Job) -> Iterator[dict[str, str]]:
 def _threads_a_core(held: Mapping[str, Any], cores: int) -> int:
     """Return how many CPUs of each of its cores a job has; 22.05 calls them cores where it counts them."""
     cpus = _number(held.get("cpus")) or _number(held.get("allocated_cores"))
-    return min(max(1, int(cpus) // cores), _MOST_THREADS) if cpus and cores else 1
+    return min(max(1, int(cpus) // cores), _MOST_THREADS) if is_number(cpus) and cores else 1
 
 
 def _cores(sockets: Any) -> list[int]:

@@ -19,6 +19,7 @@ _PERSON = re.compile(r"(.*)\((\d{1,10})\)", re.ASCII)
 _MOST_ID = 0x03FF0000
 _STATES = frozenset(map(str, TRANSITIONS))
 NO_LIMIT = -1
+_UNSAID_16 = 0xFFFE
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +159,7 @@ class _Reader:
             max_nodes=high, cpus=self._range("NumCPUs")[0], n_tasks=self._number("NumTasks", None),
             cpus_per_task=self._number("CPUs/Task", None),
             tasks_per_node=leading_number(get("NtasksPerN:B:S:C", "0")),
-            threads_per_core=leading_number(get("ReqB:S:C:T", "*").rpartition(":")[2]),
+            threads_per_core=_count(get("ReqB:S:C:T").rpartition(":")[2]),
             switches=self._switches(),
             kills_invalid=_KILLS.get(get("KillOnInvalidDependent") or get("KillOInInvalidDependent")),
             cpus_per_node=self._number("MinCPUsNode", 0) or 0, mem_per_node_mib=self._memory("MinMemoryNode"),
@@ -308,6 +309,11 @@ class _Reader:
         memory = self._parsed("Mem", detail.get("Mem", "0"), parse_memory) or 0
         gres = detail.get("GRES", "")
         return Held(detail.get("Nodes", ""), detail.get("CPU_IDs", ""), memory, "" if gres == "(null)" else gres)
+
+
+def _count(text: str) -> int:
+    """Return the number of a thing that nodes have; 0 for ``*`` and for what is none in 16 bits."""
+    return int(text) if is_number(text) and int(text) < _UNSAID_16 else 0
 
 
 def _with_blanks(reason: str) -> str:

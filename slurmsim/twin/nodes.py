@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from slurmsim.bitmap import from_indices
 from slurmsim.protocol import Refusal
@@ -51,19 +52,18 @@ def settle_nodes(engine: Engine, nodes: list[Shown], moments: Moments, file: str
     _settle_power(engine, nodes, moments, file, findings)
 
 
-def awake(engine: Engine) -> Callable[[], None]:
-    """Have all nodes on, and none powered down, until what is returned is called: starts that were need no boot."""
+@contextmanager
+def awake(engine: Engine) -> Iterator[None]:
+    """Have all nodes on, and power none down, within this block: jobs that have started need no boot."""
     power = engine.controller.power
     if power is None:
-        return lambda: None
+        yield
+        return
     usual = power.suspend_time.copy()
     power.suspend_time[:] = -1
     power.take(0)
-
-    def end() -> None:
-        power.suspend_time[:] = usual
-
-    return end
+    yield
+    power.suspend_time[:] = usual
 
 
 def _settle_power(engine: Engine, nodes: list[Shown], moments: Moments, file: str, findings: Findings) -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import contextlib
+import os
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +22,10 @@ _NEVER = 1 << 62
 _PATIENCE_S = 1  # for pages that are open when it ends
 
 
-def serve(folder: Path, port: int, *, may_change: bool, with_cluster: bool, ready: Callable[[str], None]) -> None:
+def serve(
+    folder: Path, port: int, *, may_change: bool, with_cluster: bool, ready: Callable[[str], None],
+    with_input: bool = False,
+) -> None:  # fmt: skip
     """Serve the page of the cluster in `folder` until the process is interrupted.
 
     Parameters
@@ -33,6 +38,8 @@ def serve(folder: Path, port: int, *, may_change: bool, with_cluster: bool, read
         End when the daemon does.
     ready
         Is told the address.
+    with_input
+        End when standard input does: the process that holds its other end is gone.
 
     Raises
     ------
@@ -47,16 +54,24 @@ def serve(folder: Path, port: int, *, may_change: bool, with_cluster: bool, read
             timeout_graceful_shutdown=_PATIENCE_S, ws="none", loop="asyncio", http=protocol(Doors()),
         ))  # fmt: skip
         ready(f"http://127.0.0.1:{number}/?token={guard.token}")
-        asyncio.run(_run(server, listening, folder if with_cluster else None))
+        asyncio.run(_run(server, listening, folder if with_cluster else None, with_input=with_input))
 
 
-async def _run(server: uvicorn.Server, listening: socket.socket, folder: Path | None) -> None:
+async def _run(server: uvicorn.Server, listening: socket.socket, folder: Path | None, *, with_input: bool) -> None:
+    if with_input:
+        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), _end_with_input, server)
     ends = asyncio.create_task(_end_with(folder, server)) if folder is not None else None
     try:
         await server.serve(sockets=[listening])
     finally:
         if ends is not None:
             ends.cancel()
+
+
+def _end_with_input(server: uvicorn.Server) -> None:
+    if not os.read(sys.stdin.fileno(), 4096):
+        asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+        server.should_exit = True
 
 
 async def _end_with(folder: Path, server: uvicorn.Server) -> None:

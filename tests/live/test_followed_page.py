@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
+import subprocess
 import sys
 import tarfile
 import time
@@ -88,3 +90,34 @@ def test_follow_prints_the_address_once(tmp_path: Path, capsys: pytest.CaptureFi
     said = capsys.readouterr().out.splitlines()
     assert [line.startswith("page at http://127.0.0.1:") for line in said] == [True, False, False]
     assert sum("1 running, 1 waiting" in line for line in said) == 2
+
+
+def test_the_page_ends_with_a_follower_that_is_killed(tmp_path: Path) -> None:
+    path = next(dumps(tmp_path))
+    with tarfile.open(tmp_path / "dump.tar", "w") as tar:
+        tar.add(path, "dump")
+    words = ["twin", "follow", "--web", "--every", "600s", "--", "cat", str(tmp_path / "dump.tar")]
+    with subprocess.Popen([sys.executable, "-m", "slurmsim", *words], stdout=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout is not None
+        url = follower.stdout.readline().split()[-1]
+        assert "jobs" in look(url)
+        follower.kill()
+    due = time.monotonic() + 20
+    while time.monotonic() < due:
+        try:
+            look(url)
+        except (OSError, AssertionError):  # it is going, or gone
+            time.sleep(0.1)
+        with socket.socket() as door:
+            if door.connect_ex(("127.0.0.1", int(urlsplit(url).port or 0))):
+                return
+    raise AssertionError("the page outlives who started it")
+
+
+def test_a_page_without_its_packages_is_refused_before_a_round(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    assert main(["twin", "follow", "--web", "--rounds", "1", "--", "false"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 1 and "uvicorn is not installed" in said[0]

@@ -62,7 +62,14 @@ def own_cpus(wanted: int | None, table: NodeTable) -> IntArray | None:
     first = table.keeps_first
     if wanted is None or first is None:
         return None
-    return np.array([cpus_left(spec, wanted, first=first) for spec in table.specs], np.int64)
+    alike: dict[tuple[object, ...], int] = {}
+    found = []
+    for spec in table.specs:
+        kind = spec.cpus, spec.sockets, spec.cores_per_socket, spec.core_spec_count, spec.spec_cores
+        if kind not in alike:
+            alike[kind] = cpus_left(spec, wanted, first=first)
+        found.append(alike[kind])
+    return np.array(found, np.int64)
 
 
 def _in_turn(spec: NodeSpec, *, first: bool) -> list[int]:

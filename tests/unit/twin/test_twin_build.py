@@ -379,3 +379,22 @@ def test_a_job_that_runs_has_its_nodes_without_a_boot(tmp_path: Path) -> None:
     twin = twin_of(tmp_path, config=SLEEPY, node=nodes, partition=partitions, job=small.RUNNING)
     (live,) = twin.engine.jobs.values()
     assert (live.core.state, live.core.start_time) == (JobState.RUNNING, small.NOW - 500)
+
+
+@pytest.mark.parametrize("threads", ["-4", "65534", "9" * 18, "*"])
+def test_threads_that_no_core_has_are_none(threads: str, tmp_path: Path) -> None:
+    twin = twin_of(tmp_path, job=small.RUNNING + small.job(2, **{"ReqB:S:C:T": f"0:0:*:{threads}"}))
+    assert [job.threads_per_core for job in twin.jobs] == [0, 0]
+
+
+def test_a_document_without_a_number_of_cpus(tmp_path: Path) -> None:
+    dump = small.write(tmp_path / "dump", job=None)
+    cpus = {"set": True, "infinite": True, "number": 0}
+    cores = [{"index": 0, "status": ["ALLOCATED"]}]
+    node = {"name": "a1", "sockets": [{"index": 0, "cores": cores}], "memory": {"allocated": 0}}
+    times = {"submit_time": small.NOW - 900, "eligible_time": small.NOW - 900, "start_time": small.NOW - 500}
+    job = {"job_id": 1, "user_name": "ann", "user_id": 3001, "job_state": ["RUNNING"], "nodes": "a1", "cpus": 4,
+           "partition": "main", "job_resources": {"cpus": cpus, "nodes": {"allocation": [node]}}, **times}  # fmt: skip
+    (dump / "job.json").write_text(json.dumps({"jobs": [job]}))
+    (tmp_path / "scratch").mkdir()
+    assert [held.cpus for held in build(read_dump(dump), tmp_path / "scratch").jobs[0].held] == ["0"]
