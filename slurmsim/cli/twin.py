@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,8 +160,7 @@ def _page(ends: ExitStack) -> Callable[[Twin], None]:
 
     Raises ModuleNotFoundError where the extra ``web`` is not installed, before any round.
     """
-    import_module("uvicorn")
-    import_module("starlette")
+    import slurmsim.web.serve  # noqa: F401 -- what the page's own process will import
     from slurmsim.live.followed import FollowedPage
     from slurmsim.twin.folder import write
 
