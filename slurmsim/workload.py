@@ -80,12 +80,14 @@ TEXT_COLUMNS: dict[str, str] = {
     "outcome": "what ends the job if no limit, failure or cancel does: COMPLETED, FAILED, OUT_OF_MEMORY, NODE_FAIL;"
     " empty means COMPLETED (exit code 0) or FAILED (any other)",
     "app": "its application (slurmsim.energy): LeanMD:parallelism=24:sigma=0.2, or all numbers by name",
+    "failed_runs": "seconds after which its first runs failed and were repeated: 60,1200",
+    "watts": "what all its nodes drew, measured: 900, or 300:900,950 with a value for each 300 s of its run",
     "log_state": "recorded final state",
     "log_nodes": "recorded node list, hostlist",
 }
 
 
-ADDED = ("min_nodes", "max_nodes", "malleable", "app")
+ADDED = ("min_nodes", "max_nodes", "malleable", "app", "failed_runs", "watts")
 """Columns that came later: a file has them only where some job says something in them."""
 
 

@@ -33,6 +33,7 @@ class PowerSpec:
     boot_node_s: float = 0.01904
     # carbon intensity as a policy may expect it: (from this second on, milligrams of CO2 a kWh), ascending
     carbon: tuple[tuple[int, int], ...] = ()
+    measured: bool = False  # what jobs draw is measured, of some at least: no cap changes it
 
     def budget_at(self, now: int) -> int | None:
         """Return the budget in force at `now`, milliwatts; None for none."""

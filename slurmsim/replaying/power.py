@@ -14,6 +14,7 @@ from slurmsim.replaying.options import RunOptions
 from slurmsim.replaying.signals import read_signal
 from slurmsim.replaying.until import parse_moment, parse_until
 from slurmsim.sim.applications import Applications, has_applications
+from slurmsim.sim.measured import Measured, is_measured
 from slurmsim.sim.power_options import Steps, read_budget, read_power, read_series
 from slurmsim.workload import Workload
 
@@ -27,22 +28,34 @@ def power_spec(options: RunOptions, policy: Policy, workload: Workload, cluster:
         An option is no number of watts, contradicts another one, would change nothing or leaves the idle machine no
         room; or a cap meets a job without an application.
     """
-    told = has_applications(workload)
+    told, measured = has_applications(workload), is_measured(workload)
     asked = [options.power_budget, options.power_cap, options.base_w, options.full_w, options.idle_w]
     if options.limit is not None and not told:
         raise ConfigError("changes nothing: no job has an application", field="--limit", expected="a column app")
     if options.carbon is not None:
         asked.append(options.carbon)
-    if not told and all(one is None for one in asked) and not policy.reshapes and policy.budget_w is None:
+    if measured:
+        _check_measured(options, policy, workload)
+    if not (told or measured) and all(one is None for one in asked) and not policy.reshapes and policy.budget_w is None:
         return None
     given = {name: getattr(options, name) for name in OPTIONS}
     budget = read_budget(options.power_budget, policy, lambda name: _read_budget(Path(name), workload))
-    spec = read_power(given, policy, len(cluster.nodes), budget)
+    spec = replace(read_power(given, policy, len(cluster.nodes), budget), measured=measured)
     if options.carbon is not None:
         signal = read_signal(Path(options.carbon), lambda moment: parse_moment(moment, workload))
         spec = replace(spec, carbon=signal.forecast)
     _check_applications(options, workload, spec)
     return spec
+
+
+def _check_measured(options: RunOptions, policy: Policy, workload: Workload) -> None:
+    """Raise ConfigError for a budget over measured watts, which nothing can cap; WorkloadError for what are none."""
+    Measured(workload)
+    budget = options.power_budget is not None or options.power_cap is not None
+    if budget or policy.reshapes or policy.budget_w is not None:
+        what = f"policy {policy.name}" if not budget else "a budget or cap"
+        raise ConfigError(f"{what} beside measured watts, which no cap can change", file=options.workload,
+                          field="watts", expected="one of the two (convert --option power=no)")  # fmt: skip
 
 
 def _check_applications(options: RunOptions, workload: Workload, spec: PowerSpec) -> None:

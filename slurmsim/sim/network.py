@@ -165,8 +165,12 @@ class Network:
         value: Any = timer.value
         job, instance, voided, behaviour = value
         if job.restarts == instance and job.state == JobState.RUNNING and voided == self._voided.get(job.id, 0):
-            self._facts.append(JobEnded(job.id, behaviour.state, behaviour.exit_code, instance))
+            self._facts.append(self._end_of(job, behaviour))
             self._settle(timer)
+
+    def _end_of(self, job: Job, behaviour: Behaviour) -> Fact:
+        """Return how the run of `job` that is over now ends."""
+        return JobEnded(job.id, behaviour.state, behaviour.exit_code, job.restarts)
 
     # -- what waits for its time --------------------------------------------------------------------------------------
 
@@ -317,8 +321,12 @@ class Network:
 
     def _length(self, job_id: int) -> int:
         """Return the seconds a run of the job takes; -1 if that is unknown."""
-        run_time = self.behaviour[job_id].run_time
+        run_time = self._work_s(job_id)
         return run_time if self.saved_work is None else self.saved_work.run_time(job_id, run_time)
+
+    def _work_s(self, job_id: int) -> int:
+        """Return the seconds of work the job has to do; -1 if that is unknown."""
+        return self.behaviour[job_id].run_time
 
     def _note_progress(self, run: Job, *, last: bool) -> None:
         """Take note of what `run`, which is over, has done and saved."""
@@ -331,7 +339,7 @@ class Network:
 
     def _run_time(self, job: Job) -> int:
         """Return the seconds until the running `job` has done its work in its present shape; -1 if that is unknown."""
-        run_time = self.behaviour[job.id].run_time
+        run_time = self._work_s(job.id)
         if run_time < 0:
             return -1
         assert self._watts is not None

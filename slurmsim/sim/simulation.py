@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 from simpy.events import Event
 
+from slurmsim.core.occupancy.metering import Metering
 from slurmsim.core.records.job import Job
-from slurmsim.core.records.messages import Action, Cancel, Fact, Refused, Submit
+from slurmsim.core.records.messages import Action, Cancel, Fact, JobEnded, Refused, Requeue, Submit
 from slurmsim.data_classes import dataclass
 from slurmsim.errors import WorkloadError
 from slurmsim.model.accounting import Accounting
@@ -23,11 +24,14 @@ from slurmsim.model.submission import Submission
 from slurmsim.policy import Policy
 from slurmsim.sim.end_of_run import EndOfRun
 from slurmsim.sim.event_loop import run_until
+from slurmsim.sim.failed_runs import FailedRuns
 from slurmsim.sim.listener import Listener
+from slurmsim.sim.measured import Measured, is_measured
 from slurmsim.sim.network import Behaviour, Durations, Network
 from slurmsim.sim.sources import Sources
 from slurmsim.sim.submissions import Submissions
 from slurmsim.sim.timers import Timer
+from slurmsim.states import JobState
 from slurmsim.workload import Workload
 
 
@@ -88,6 +92,9 @@ class Simulation(Network):
         )
         if self.controller.predictions is not None:
             self.controller.predictions.run_time_of = self._run_time_of
+        if self.controller.watts is not None and is_measured(workload):
+            self.controller.watts.metering = Metering(self.controller.watts, Measured(workload))
+        self._failed_runs = FailedRuns(workload)
         self.until = until
         self.n_jobs = len(workload)
         self.n_done = 0
@@ -177,6 +184,23 @@ class Simulation(Network):
         super()._launch(job)
         if self._sources is not None:
             self._sources.started(job.id)
+
+    def _length(self, job_id: int) -> int:
+        fails_s = self._failed_runs.next_s(job_id)
+        return super()._length(job_id) if fails_s is None else fails_s
+
+    def _work_s(self, job_id: int) -> int:
+        fails_s = self._failed_runs.next_s(job_id)
+        return super()._work_s(job_id) if fails_s is None else fails_s
+
+    def _end_of(self, job: Job, behaviour: Behaviour) -> Fact:
+        if self._failed_runs.next_s(job.id) is None:
+            return super()._end_of(job, behaviour)
+        if not self.controller.requeues.wanted(job):
+            return JobEnded(job.id, JobState.NODE_FAIL, "0:0", job.restarts)
+        self._failed_runs.failed(job.id)
+        self._end.advanced(self.timers.now)
+        return Requeue(job.id)
 
     def _run_time_of(self, job_id: int) -> int:
         """Return what an oracle is told."""

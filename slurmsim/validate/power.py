@@ -25,6 +25,7 @@ class PowerFacts:
     full_mw: int
     idle_mw: int
     budget: tuple[tuple[int, int], ...]
+    measured: bool = False  # jobs draw what a log says, whatever they are charged
 
 
 def power_facts(found: Any, file: str) -> PowerFacts | None:
@@ -35,8 +36,10 @@ def power_facts(found: Any, file: str) -> PowerFacts | None:
         base, full, idle, steps = found.get("base_mw"), found.get("full_mw"), found.get("idle_mw"), found.get("budget")
         if isinstance(steps, list) and all(isinstance(step, list) and len(step) == 2 for step in steps):
             whole = all(_whole_number(one) for step in steps for one in step)
+            measured = found.get("measured", False)
+            whole = whole and isinstance(measured, bool)
             if whole and _whole_number(base) and _whole_number(full) and _whole_number(idle):
-                return PowerFacts(base, full, idle, tuple((step[0], step[1]) for step in steps))
+                return PowerFacts(base, full, idle, tuple((step[0], step[1]) for step in steps), bool(measured))
     raise WorkloadError(f"{found!r}", file=file, field="power", expected="base_mw, full_mw, idle_mw and budget")
 
 
@@ -105,8 +108,8 @@ def _check_rows(report: ValidationReport, facts: PowerFacts, phases: Table, end:
     """Check that a job is charged at least its caps and its nodes' base draw, and draws no more than it is charged."""
     ids, cap, charged = (phases.ints[name] for name in ("job_id", "cap_mw", "charged_mw"))
     least = phases.ints["nodes"] * (cap + facts.base_mw)
-    wrong = (cap <= 0) | (cap > facts.full_mw) | (charged < least) | (phases.ints["drawn_mw"] > charged)
-    wrong |= end < phases.ints["start"]
+    wrong = (cap <= 0) | (cap > facts.full_mw) | (charged < least) | (end < phases.ints["start"])
+    wrong |= phases.ints["drawn_mw"] < 0 if facts.measured else phases.ints["drawn_mw"] > charged
     bad = np.flatnonzero(wrong)
     check = report.new("phase_watts", phases.n)
     text = "job {} from {}: charged {} mW, {} at least for its nodes and caps, and draws {}"

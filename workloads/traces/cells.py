@@ -128,6 +128,21 @@ def tres(cell: Any) -> dict[str, int]:
     return found
 
 
+def watts(cell: Any) -> tuple[float, ...]:
+    """Read one number of watts of all nodes of a job, or a series of them; NaN for a sample that is none."""
+    if not isinstance(cell, (list, tuple)):
+        return (number(cell),)
+    found = [float("nan") if is_empty(one) else float(one) for one in cell]
+    return tuple(one if 0 <= one <= MOST else float("nan") for one in found)
+
+
+def runs(cell: Any) -> tuple[int, ...]:
+    """Read lengths of runs, seconds."""
+    return tuple(map(seconds, cell))
+
+
 def is_empty(cell: Any) -> bool:
     """Return True if a cell says nothing."""
-    return cell is None or (isinstance(cell, float) and cell != cell) or str(cell).strip().lower() in EMPTY
+    if cell is None or (isinstance(cell, float) and cell != cell):
+        return True
+    return not cell if isinstance(cell, (list, tuple)) else str(cell).strip().lower() in EMPTY

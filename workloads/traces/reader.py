@@ -1,8 +1,7 @@
 """One reader of all public traces of `table`: rows of a file become jobs, or are dropped and counted.
 
 A record is dropped if a cell of it cannot be read, if it never ran or was still running, or if it has no size. It is
-repaired, and counted, where a requested time, a submission or a whole GPU is missing. What a trace has besides, such as
-power over time, is not read: workloads have no place for it.
+repaired, and counted, where a requested time, a submission or a whole GPU is missing.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from slurmsim.errors import WorkloadError
+from slurmsim.model.measured import measured_text
 from slurmsim.states import FINAL_STATES
 from slurmsim.workload import QualityReport, TextColumn, Workload, WorkloadHeader
 from slurmsim_workloads.options import Option, check_options
@@ -28,10 +28,18 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 OPTIONS = (
     Option("gpus", "yes", "whether jobs ask for their GPUs; typed: by type where one is named", ("yes", "typed", "no")),
     Option("memory", "no", "whether jobs ask for their memory", ("no", "yes")),
+    Option("power", "series", "the watts of jobs: means of five minutes, one mean, or none", ("series", "mean", "no")),
+    Option(
+        "failures",
+        "yes",
+        "jobs fail as often as they did before their last run; no: one run of all their time",
+        ("yes", "no"),
+    ),
     Option("partitions", "no", "whether jobs ask for the partition they had", ("no", "yes")),
 )
 _INTS = ("submit", "run_time", "time_limit", "nodes", "tasks", "mem_per_node", "log_start", "log_end")
-_TEXTS = ("user", "account", "partition", "qos", "name", "gpus", "outcome", "log_state")
+_TEXTS = ("user", "account", "partition", "qos", "name", "gpus", "outcome", "log_state", "watts", "failed_runs")
+_STEP_S = 300  # of a series of watts
 
 
 class TraceFormat:
@@ -128,8 +136,10 @@ class _Jobs:
 
     def _repair(self, row: Row, place: str) -> None:
         limit = row.get("limit", -1)
+        if self.options["failures"] == "no":
+            row["run"] += sum(row.pop("failed", ()))
         if limit in (-1, 0):
-            row["limit"] = row["run"]
+            row["limit"] = max(row["run"], *row.get("failed", ()), 0)
             self.quality.repair("no requested time, the run time taken instead", 1, place)
         elif 0 < limit < row["run"]:
             row["run"] = limit
@@ -157,11 +167,21 @@ class _Jobs:
         state = row.get("state", "")
         told = {name: row.get(name, "") for name in ("user", "account", "qos", "name")}
         told["partition"] = row.get("partition", "") if options["partitions"] == "yes" else ""
+        told["failed_runs"] = ",".join(map(str, row.get("failed", ())))
+        told["watts"] = self._watts(row)
         told["gpus"] = "" if options["gpus"] == "no" else self._gpus(row)
         told["outcome"] = state if state in ("FAILED", "NODE_FAIL", "OUT_OF_MEMORY") else ""
         told["log_state"] = state if state in FINAL_STATES else ""
         for name, text in told.items():
             self.texts[name].append(text)
+
+    def _watts(self, row: Row) -> str:
+        """Return what the job drew; one mean is of all its samples."""
+        samples = row.get("watts", ())
+        if not samples or self.options["power"] == "no":
+            return ""
+        each = self.trace.sample_s
+        return measured_text(samples, each, _STEP_S if self.options["power"] == "series" else each * len(samples))
 
     def _gpus(self, row: Row) -> str:
         """Return what --gpus would say: ``4``, or ``a100:4``; types to choose from have no word there."""

@@ -99,9 +99,9 @@ def _parquet(trace: Trace, path: Path) -> Records:
 
 
 def _philly(path: Path) -> Records:
-    """Yield jobs with the nodes and GPUs of their first attempt, and the run time of all attempts together.
+    """Yield jobs with the nodes and GPUs of their first attempt, and the run times of all attempts.
 
-    Later attempts repeat a job that failed or was preempted, so the log's own reader counts from the first to the last.
+    Later attempts repeat a job that failed or was preempted; the last one is its run.
     """
     for line, job in JsonStream(path).items():
         place = f"line {line}"
@@ -127,7 +127,8 @@ def _attempts(job: Mapping[str, Any]) -> Mapping[str, Any]:
         spans = [(cells.date(one.get("start_time")), cells.date(one.get("end_time"))) for one in attempts]
     except (ValueError, TypeError):
         return found  # an attempt without a time: what lies between the first start and the last end counts
-    return {**found, "run": sum(max(end - start, 0) for start, end in spans)}
+    *failed, last = [end - start for start, end in spans if end > start] or [0]
+    return {**found, "run": last, "failed": failed}
 
 
 def _slurm(path: Path) -> Records:

@@ -1,9 +1,10 @@
 """The public traces: which column of theirs is which of ours, and what its cells mean. A new one is a row here.
 
-Ours: ``id submit start end run limit nodes cpus gpus part gpu_type mem user account partition qos name state``.
+Ours: ``id submit start end run limit nodes cpus gpus part gpu_type mem user account partition qos name state watts``.
 ``part`` is the part of one GPU that a job has, ``tres`` are several of them at once. ``cpus``, ``gpus`` and ``mem`` are
 those of all the job, unless `each` says that they are those of each node or worker. ``run`` is taken over ``end`` -
-``start``.
+``start``. ``failed`` are runs that failed before its last one. ``watts`` is what all nodes of the job drew together,
+one number or samples.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Trace:
     kind: str
     columns: Columns
     loaders: tuple[str, ...]  # public repositories that read it, from which the columns are known
+    sample_s: int = 1  # seconds between two samples of ``watts``
     each: tuple[str, ...] = ()  # of cpus, gpus and mem: those of a node or worker
     heads: tuple[str, ...] = ()  # names of columns where the file has no line of them
     sniffed: tuple[str, ...] = ()  # columns that tell the format
@@ -44,7 +46,7 @@ TRACES: dict[str, Trace] = {trace.name: trace for trace in (
         "philly", "Microsoft's Philly, GPU jobs of 2017: cluster_job_log", PHILLY,
         {"submit": ("submitted_time", _D), "start": ("start", _D), "end": ("end", _D), "run": ("run", _S),
          "nodes": ("nodes", _N), "gpus": ("gpus", _N), "user": ("user", _T), "account": ("vc", _T),
-         "name": ("jobid", _T), "state": ("status", cells.state)},
+         "name": ("jobid", _T), "state": ("status", cells.state), "failed": ("failed", cells.runs)},
         ("michaelzhiluo/starburst", "ExaDigiT/RAPS"),
     ),
     Trace(
@@ -60,14 +62,14 @@ TRACES: dict[str, Trace] = {trace.name: trace for trace in (
          "run": ("run_time", _S), "limit": ("time_limit", cells.minutes), "nodes": ("num_nodes_alloc", _N),
          "cpus": ("num_cores_alloc", _N), "gpus": ("num_gpus_alloc", _N), "mem": ("mem_alloc", cells.gib),
          "user": ("user_id", _T), "account": ("group_id", _T), "partition": ("partition", _T), "qos": ("qos", _T),
-         "state": ("job_state", cells.state)},
-        ("ExaDigiT/RAPS", "francescoantici/PM100-data"),
+         "state": ("job_state", cells.state), "watts": ("node_power_consumption", cells.watts)},
+        ("ExaDigiT/RAPS", "francescoantici/PM100-data"), sample_s=20,
     ),
     Trace(
         "fdata", "RIKEN's Fugaku, jobs of 2021 to 2024: F-DATA, YY_MM.parquet", PARQUET,
         {"submit": ("adt", _D), "start": ("sdt", _D), "end": ("edt", _D), "run": ("duration", _S),
          "limit": ("elpl", _S), "nodes": ("nnumr", _N), "user": ("usr", _T), "name": ("jnam", _T),
-         "state": ("exit state", cells.state)},
+         "state": ("exit state", cells.state), "watts": ("avgpcon", cells.watts)},
         ("ExaDigiT/RAPS", "c-haruto/fugaku-job-success-predictor"),
     ),
     Trace(
@@ -75,7 +77,7 @@ TRACES: dict[str, Trace] = {trace.name: trace for trace in (
         {"start": ("start_time", _S), "end": ("end_time", _S), "nodes": ("inst_num", _N),
          "cpus": ("plan_cpu", cells.percent), "gpus": ("plan_gpu", cells.share), "mem": ("plan_mem", cells.gib),
          "name": ("task_name", _T), "gpu_type": ("gpu_type", _T), "state": ("status", cells.state)},
-        ("alibaba/clusterdata",),
+        ("alibaba/clusterdata", "anacodicAI-labs/carbon-aware-load-scheduling"),
         each=("cpus", "gpus", "mem"), heads=_PAI_HEADS, sniffed=("inst_num", "plan_gpu"),
     ),
     Trace(

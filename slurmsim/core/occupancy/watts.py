@@ -12,6 +12,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from slurmsim.capacity import CapacityProfile
+from slurmsim.core.occupancy.metering import Metering
 from slurmsim.core.records.shape import Shape
 from slurmsim.core.state.interfaces import RunWay, WattsWay
 from slurmsim.errors import InvariantError
@@ -45,6 +46,7 @@ class Watts(WattsWay):
         self.joint_s: float | None = None
         self.at_once = False  # who is resized now is charged his new size at once
         self._wanted: dict[int, int] = {}
+        self.metering: Metering | None = None  # of measured jobs
         for time in [step for step, _ in spec.budget if step > state.start_time]:
             state.timers.set(time, self._budget_changed)
 
@@ -150,6 +152,7 @@ class Watts(WattsWay):
         if profile is not None and self._scales(job.time_limit_s):
             shape.limit_s = job.time_limit_s / self.asked_slowdown(job, profile)
             self._move_limit(job, shape)
+        self._read_meter(job.id)
 
     def _scales(self, limit_s: int) -> bool:
         """Return True if a limit of that length moves with the shape of a job that has an application."""
@@ -171,9 +174,12 @@ class Watts(WattsWay):
         """Begin the work of `job` now, as its nodes have booted."""
         shape = self.shapes[job.id]
         shape.since, shape.done_s = self.state.now, 0.0
+        self._read_meter(job.id)
 
     def released(self, job: Job, now: int) -> None:
         shape = self.shapes.pop(job.id)
+        if self.metering is not None:
+            self.metering.stop(job.id)
         self._close(job.id, shape, now)
         self._charge(-shape.charged_mw, -shape.drawn_mw)
 
@@ -210,6 +216,8 @@ class Watts(WattsWay):
         shape.paused = True
         self._charge(-shape.charged_mw, -shape.drawn_mw)
         shape.charged_mw = shape.drawn_mw = 0
+        if self.metering is not None:
+            self.metering.stop(job.id)
 
     def go_on(self, job: Job) -> None:
         """Suspended `job` runs again."""
@@ -218,6 +226,19 @@ class Watts(WattsWay):
         shape.since = shape.phase_since = now
         shape.charged_mw, shape.drawn_mw = shape.own_mw, shape.own_drawn_mw
         self._charge(shape.charged_mw, shape.drawn_mw)
+        self._read_meter(job.id)
+
+    def draws(self, job_id: int, milliwatts: int) -> None:
+        """Let a job that runs draw so much from now on, whatever its cap is."""
+        shape = self.shapes[job_id]
+        if milliwatts != shape.drawn_mw:
+            self._close(job_id, shape, self.state.now)
+            self._charge(0, milliwatts - shape.drawn_mw)
+            shape.own_drawn_mw = shape.drawn_mw = milliwatts
+
+    def _read_meter(self, job_id: int) -> None:
+        if self.metering is not None:
+            self.metering.read(job_id)
 
     # -- bookkeeping --------------------------------------------------------------------------------------------------
 
@@ -237,6 +258,7 @@ class Watts(WattsWay):
             shape.charged_mw = max(charged + fresh, shape.own_mw) if moving else shape.own_mw
             shape.drawn_mw = max(drawn + fresh, shape.own_drawn_mw) if moving else shape.own_drawn_mw
             self._charge(shape.charged_mw - charged, shape.drawn_mw - drawn)
+            self._read_meter(job.id)
         self._move_limit(job, shape)
 
     def _moved(self, job_id: int) -> None:

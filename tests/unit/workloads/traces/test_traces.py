@@ -13,7 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 from workload_helpers import given
 
+import slurmsim
 from slurmsim.errors import WorkloadError
+from slurmsim.validate import validate_trace
 from slurmsim.workload import Workload
 from slurmsim_workloads import read_workload
 from slurmsim_workloads.kit import check_reader
@@ -105,13 +107,15 @@ def sample(name: str, folder: Path) -> Path:
                 folder / "job_table.parquet", job_id=[1, 2], submit_time=first, start_time=second, end_time=third,
                 run_time=[3600, 3600], time_limit=[120.0, 120.0], num_nodes_alloc=[2, 0], num_cores_alloc=[256, 0],
                 num_gpus_alloc=[8, 0], mem_alloc=[475.0, 0.0], user_id=[3, 4], group_id=[5, 5], partition=["1", "1"],
-                qos=["0", "0"], job_state=["COMPLETED", "TIMEOUT"], node_power_consumption=[[900.0, 950.0], [1.0]],
+                qos=["0", "0"], job_state=["COMPLETED", "TIMEOUT"],
+                node_power_consumption=[[900.0] * 14 + [None] + [1800.0] * 15 + [float("nan")] * 15, [1.0]],
             )  # fmt: skip
         case "fdata":
             return parquet(
                 folder / "21_04.parquet", jid=["j1", "j2"], usr=["u1", "u2"], jnam=["n1", "n2"],
                 adt=["2021-04-01 00:00:00+09:00", None], sdt=["2021-04-01 00:05:00+09:00", None],
                 edt=["2021-04-01 01:05:00+09:00", None], duration=[3600.0, 5.0], elpl=[1800, 60], nnumr=[384, 1],
+                avgpcon=[38400.25, None],
                 **{"exit state": ["completed", "failed"]},
             )  # fmt: skip
         case "frontier":
@@ -128,10 +132,37 @@ def sample(name: str, folder: Path) -> Path:
 
 
 JOBS: dict[str, dict[str, Any]] = {
-    "philly": {"run_time": 660, "nodes": 2, "tasks": 2, "gpus": "16", "user": "ce2", "account": "ee9", "name": "app_1"},
+    "philly": {
+        "run_time": 600,
+        "time_limit": 600,
+        "failed_runs": "60",
+        "nodes": 2,
+        "tasks": 2,
+        "gpus": "16",
+        "user": "ce2",
+        "account": "ee9",
+        "name": "app_1",
+    },
     "helios": {"job_id": 7, "run_time": 600, "nodes": 2, "tasks": 32, "gpus": "16", "user": "uA", "account": "vc1"},
-    "pm100": {"job_id": 1, "run_time": 3600, "time_limit": 7200, "nodes": 2, "tasks": 256, "gpus": "8", "user": "3"},
-    "fdata": {"run_time": 1800, "time_limit": 1800, "nodes": 384, "tasks": 384, "user": "u1", "name": "n1"},
+    "pm100": {
+        "job_id": 1,
+        "run_time": 3600,
+        "time_limit": 7200,
+        "nodes": 2,
+        "tasks": 256,
+        "gpus": "8",
+        "user": "3",
+        "watts": "300:900,1800,1800",
+    },
+    "fdata": {
+        "run_time": 1800,
+        "time_limit": 1800,
+        "nodes": 384,
+        "tasks": 384,
+        "user": "u1",
+        "name": "n1",
+        "watts": "38400.2",
+    },
     "pai2020": {"submit": 100, "run_time": 600, "nodes": 4, "tasks": 24, "gpus": "4", "name": "worker"},
     "openb2023": {"submit": 10, "log_start": 20, "run_time": 90, "tasks": 12, "gpus": "1", "account": "LS"},
     "dlrm2025": {"submit": 1435629, "log_start": 1435630, "run_time": 130, "tasks": 64, "account": "app_1"},
@@ -176,6 +207,24 @@ def test_gzip_and_options(tmp_path: Path) -> None:
     workload = read_workload(path, "spot2026", {"gpus": "typed"})
     assert [workload.texts["gpus"][i] for i in range(2)] == ["a10:1", "a100-sxm4-80gb:16"]
     assert read_workload(path, "spot2026", {"gpus": "no"}).texts["gpus"][0] == ""
+
+
+def test_failures_of_a_trace(tmp_path: Path) -> None:
+    """A job of Philly fails as often as it did, and then runs as long as its last attempt; or all of it is one run."""
+    path = sample("philly", tmp_path)
+    workload = read_workload(path, "philly", {"failures": "no"})
+    assert (workload.ints["run_time"][0], workload.texts["failed_runs"][0]) == (660, "")
+    trace = slurmsim.run(path, format="philly", option={"gpus": "no"}, nodes=2, policy="easy", out=tmp_path / "out")
+    row = trace.jobs_frame(dates=False).iloc[0]
+    assert (row["restarts"], row["run_time_s"], row["state"]) == (1, 600, "COMPLETED")
+    assert trace.summary["lost_cpu_s"] == 2 * 60
+    assert validate_trace(tmp_path / "out").valid
+
+
+@pytest.mark.parametrize(("power", "watts"), [("series", "300:900,1800,1800"), ("mean", "1365.5"), ("no", "")])
+def test_power_of_a_trace(power: str, watts: str, tmp_path: Path) -> None:
+    workload = read_workload(sample("pm100", tmp_path), "pm100", {"power": power})
+    assert workload.texts["watts"][0] == watts
 
 
 @pytest.mark.parametrize(
