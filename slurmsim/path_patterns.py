@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-PATTERN = pattern(r"(?a)%(\d*)([%AabjJNnstux])")
-NUMBERS = frozenset("AabjJnt")  # those that a width fills up with zeros
+PATTERN = pattern(r"(?a)%(\d*)([%AabjJNnrSstux])")
+NUMBERS = frozenset("AabjJnrt")  # those that a width fills up with zeros
 
 
 def filled(text: str, values: Mapping[str, str], numbers: frozenset[str] = NUMBERS) -> str:

@@ -842,6 +842,18 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "task_ids_in_brackets": Change("26.05", "scontrol", "Errors name tasks of an array in brackets, `5_[1,4]`."),
     "recurring_jobs": Change("24.11", "scrontab", "The command is there; Debian's packages of 22.05 have none."),
     "task_by_its_own_id": Change("23.02", "scancel", "A task of an array is found by its own job id, too."),
+    "sluids_and_restarts_in_file_names": Change(
+        "25.11", "sbatch, srun", "`%S` in the name of a file is the SLUID of the job, `%r` how often it was requeued."
+    ),
+    "no_default_wckey_asked": Change(
+        "25.05", "sbatch, srun, salloc", "A WCKey that begins with `*` is refused.", REFUSED
+    ),
+    "admin_comment_of_cancels": Change("25.11", "scancel", "`--admin-comment` says why jobs are cancelled."),
+    "long_lists_of_sdiag": Change("25.11", "sdiag", "`--no-trunc` is known."),
+    "quiet_or_verbose": Change("26.05", "sacctmgr", "`-Q` together with `-v` is refused.", REFUSED),
+    "partition_of_reservation_stays": Change(
+        "26.05", "scontrol", "`update reservation PartitionName=` is refused; it was done.", REFUSED
+    ),
 }
 """Name -> the difference; `tests/docs/coverage_tables.py` makes a table of docs/coverage.md from it."""
 

@@ -1,6 +1,7 @@
-"""Run modules of the suite, one after the other, and write down what became of each test.
+"""Run modules of the suite and write down what became of each test.
 
-``python -m tests.upstream.run [-o RESULTS.json] [MODULE…]`` (numbers as 116, or names); SLURM_TESTSUITE is the folder.
+``python -m tests.upstream.run [-o RESULTS.json] [-j N] [MODULE…]`` (numbers as 116, or names); SLURM_TESTSUITE is the
+folder. With ``-j`` N runs share the modules, each with a prefix of its own; each takes the next one not begun yet.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -36,9 +39,11 @@ def modules_of(suite: Path, wanted: list[str]) -> list[str]:
 
 
 def inside(installation: Installation, names: list[str], results: Path, limit_s: int) -> None:
-    """Run the modules, in the namespaces of `enter.sh`."""
+    """Run the modules that no other run has begun, in the namespaces of `enter.sh`."""
     found: dict[str, Any] = json.loads(results.read_text("utf-8")) if results.exists() else {}
     for name in names:
+        if not claimed(results.parent, name):
+            continue
         begin = time.monotonic()
         found[name] = run_module(installation, name, limit_s)
         seconds = round(time.monotonic() - begin, 1)
@@ -47,6 +52,15 @@ def inside(installation: Installation, names: list[str], results: Path, limit_s:
             counts[test["outcome"]] = counts.get(test["outcome"], 0) + 1
         print(f"{name} {seconds} s {counts}", flush=True)
         results.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+def claimed(folder: Path, name: str) -> bool:
+    """Return True if this run is the one that begins the module, of those whose results are in one folder."""
+    try:
+        (folder / f"{name}.begun").touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
 
 
 def run_module(installation: Installation, name: str, limit_s: int) -> list[dict[str, Any]]:
@@ -116,6 +130,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=Path("upstream.json"))
     parser.add_argument("--prefix", type=Path, default=Path("/tmp/upstream"))
     parser.add_argument("--limit", type=int, default=LIMIT_S, help="seconds for each module")
+    parser.add_argument("-j", "--jobs", type=int, default=1, help="runs beside each other")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     suite = os.environ.get(SUITE)
@@ -127,14 +142,49 @@ def main() -> int:
     if args.inside:
         inside(installation, names, args.output.absolute(), args.limit)
         return 0
+    return shared(args, names)
+
+
+def shared(args: argparse.Namespace, names: list[str]) -> int:
+    """Run the modules in as many processes as asked for, join their results, and print what time they took."""
+    begin = time.monotonic()
+    folder = Path(f"{args.output.absolute()}.parts")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    runs: list[subprocess.Popen[bytes]] = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        runs += (started(args, names, folder / f"{number}.json", number) for number in range(args.jobs))
+        codes = [run.wait() for run in runs]
+    finally:
+        for run in runs:
+            run.kill()  # all processes of its namespaces end with it
+    output = args.output
+    found: dict[str, Any] = json.loads(output.read_text("utf-8")) if output.exists() else {}
+    for part in sorted(folder.glob("*.json")):
+        found |= json.loads(part.read_text("utf-8"))
+    output.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", "utf-8")
+    shutil.rmtree(folder)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    minutes, cpu = (time.monotonic() - begin) / 60, (used.ru_utime + used.ru_stime) / 60
+    print(f"{len(names)} modules in {minutes:.1f} minutes, {cpu:.1f} minutes of CPU", flush=True)
+    return max(codes)
+
+
+def started(args: argparse.Namespace, names: list[str], results: Path, number: int) -> subprocess.Popen[bytes]:
+    """Start one run of the modules, with its own prefix, and return its process; to end this one ends all within."""
+    prefix = Path(f"{args.prefix}{number or ''}")
+    installation = Installation(prefix, Path(os.environ[SUITE]).resolve())
     installation.make()
     command = [
-        str(HERE / "standins" / "enter.sh"), str(args.prefix), sys.executable, sys.executable, "-m",
-        "tests.upstream.run", "--inside", "-o", str(args.output), "--prefix", str(args.prefix),
+        str(HERE / "standins" / "enter.sh"), str(prefix), sys.executable, sys.executable, "-m",
+        "tests.upstream.run", "--inside", "-o", str(results), "--prefix", str(prefix),
         "--limit", str(args.limit), *names,
     ]  # fmt: skip
-    environment = {**os.environ, **installation.environment, "UPSTREAM_PATH": installation.path, SUITE: suite}
-    os.execvpe(command[0], command, environment)  # in its place: to end this process ends all within
+    environment = {
+        **os.environ, **installation.environment, "UPSTREAM_PATH": installation.path, SUITE: str(installation.suite),
+    }  # fmt: skip
+    return subprocess.Popen(command, env=environment)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def run(argv: list[str], io: Io) -> int:
 def _options(session: Session, argv: list[str]) -> list[str]:
     io = session.io
     parser = Parser(_OPTIONS + (DOCUMENTS if since(session.release, "data_parsers") else ()), permute=True)
-    parsable, header = 0, True
+    parsable, header, loud = 0, True, False
     for key, value in parser.parse_for("sacctmgr", argv, io):
         if key in ("h", "V"):
             io.out(_HELP if key == "h" else version_of(io))
@@ -88,9 +88,13 @@ def _options(session: Session, argv: list[str]) -> list[str]:
         session.readonly |= key == "r"
         header &= key != "n"
         session.quiet |= key == "Q"
+        loud |= key == "v"
         parsable = {"p": ENDING, "P": NO_ENDING}.get(key, parsable)
         if key in ("json", "yaml"):
             session.dump, session.parser = key, value
+    if loud and session.quiet and since(session.release, "quiet_or_verbose"):
+        io.error("conflicting 'quiet' and 'verbose' options")
+        raise Stop(1)
     session.style = Style(parsable, "|", header)
     return parser.rest
 

@@ -20,6 +20,7 @@ from slurmsim.fast_imports import dataclass, field, pattern
 from slurmsim.hostlist import MAX_RANGE, HostlistError, expand
 from slurmsim.numerals import is_number
 from slurmsim.protocol import Refusal, Unreachable
+from slurmsim.release_changes import since
 from slurmsim.states import COMPACT
 
 TYPE_CHECKING = False
@@ -40,6 +41,7 @@ _OPTIONS = options(
     ("state", REQUIRED, "t"), ("usage", NO, "usage"), ("user", REQUIRED, "u"), ("verbose", NO, "v"),
     ("version", NO, "V"), ("wckey", REQUIRED, "wckey"),
 )  # fmt: skip
+_COMMENT = options(("admin-comment", REQUIRED, "admin_comment"))
 _USAGE = """Usage: scancel [-A account] [--batch]{ctld} [--full] [--interactive] [-n job_name]
                [-p partition] [-Q] [-q qos] [-R reservation] [-s signal | integer]
                [-t PENDING | RUNNING | SUSPENDED] [--usage] [-u user_name]
@@ -77,6 +79,7 @@ class Asked:
     batch: bool = False
     full: bool = False
     cron: bool = False
+    admin_comment: str | None = None
     ctld: bool = False
     hurry: bool = False
     interactive: bool = False
@@ -109,7 +112,8 @@ def run(argv: list[str], io: Io) -> int:
 
 def _read(argv: Sequence[str], io: Io) -> Asked:
     asked = Asked()
-    parser = Parser(_OPTIONS, permute=True)
+    comment = _COMMENT if since(release_of(io), "admin_comment_of_cancels") else ()
+    parser = Parser(_OPTIONS + comment, permute=True)
     for key, value in parser.parse_for("scancel", argv, io):
         _apply(asked, key, value or "", io)
     asked.ids = [word for words in parser.rest for word in _split(words)]
@@ -186,6 +190,8 @@ def _apply(asked: Asked, key: str, value: str, io: Io) -> None:
             named_cluster(io, _NAME, value)
         case "c":
             asked.cron = True
+        case "admin_comment":
+            asked.admin_comment, asked.ctld = value, True
         case "ctld":
             asked.ctld = True
         case "sibling":
@@ -274,6 +280,7 @@ def _ask(asked: Asked, word: str, io: Io) -> Refusal | Unreachable | None:
             full=asked.full,
             **({"cron": True} if asked.cron else {}),
             **({"ctld": True} if asked.ctld else {}),
+            **({} if asked.admin_comment is None else {"admin_comment": asked.admin_comment}),
         )
     except (Refusal, Unreachable) as wrong:
         return wrong

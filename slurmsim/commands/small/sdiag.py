@@ -26,6 +26,8 @@ _OPTIONS = options(
     ("cluster", REQUIRED, "M"), ("clusters", REQUIRED, "M"), ("sort-by-time", NO, "t"),
     ("sort-by-time2", NO, "T"), ("usage", NO, "usage"), ("version", NO, "V"),
 )  # fmt: skip
+_LONG = options(("no-trunc", NO, "no_trunc"))
+"""Where lists of hosts are printed whole, which none of ours is as long as."""
 _USAGE = "Usage: sdiag [-M cluster] [-aritT]\n"
 _HELP = """\
 Usage: sdiag [OPTIONS]
@@ -73,7 +75,8 @@ def run(argv: list[str], io: Io) -> int:
 def _read(argv: list[str], io: Io, release: str) -> tuple[set[str], str, str]:
     on: set[str] = set()
     dump = told = ""
-    parser = Parser(_OPTIONS + (DOCUMENTS if since(release, "data_parsers") else ()), permute=True)
+    known = _OPTIONS + (DOCUMENTS if since(release, "data_parsers") else ())
+    parser = Parser(known + (_LONG if since(release, "long_lists_of_sdiag") else ()), permute=True)
     for key, value in parser.parse_for("sdiag", argv, io):
         on.add(key)
         if key == "V":

@@ -351,7 +351,7 @@ class Gang(Observer):
                 base.release(job.alloc)
             elif self._closes(job, record):
                 within &= ~job.nodes
-            elif self._hard(theirs, partition):
+            elif self._hard(theirs, partition) or self._modes.shares_later(job):
                 continue
             elif theirs is partition:
                 own.append(job)

@@ -29,6 +29,7 @@ class PreemptModes:
         self.state, self._runs = state, runs
         option = state.spec.option
         self.by_qos = option("PreemptType") == "preempt/qos"
+        self._exempt_s: int | None = option("PreemptExemptTime")
         self._cluster_mode = mode_of(frozenset(option("PreemptMode")))
         self._part_modes: list[str | None] = [None] * len(state.partitions)
         for p in state.partitions:
@@ -53,6 +54,23 @@ class PreemptModes:
             return mode_of(own) if own else self._cluster_mode
         mode = self._part_modes[job.partition.index]
         return self._cluster_mode if mode is None else OFF if mode == "GANG" else mode
+
+    def exempt_until(self, job: Job) -> int:
+        """When running `job` may be preempted: PreemptExemptTime of the QOS that comes first, else the cluster's."""
+        assert job.start_time is not None
+        first, second = job.part_qos, job.qos_spec
+        if second is not None and "OverPartQOS" in second.flags:
+            first, second = second, first
+        for qos in (first, second):
+            if qos is not None and qos.preempt_exempt_time_s is not None:
+                return job.start_time + qos.preempt_exempt_time_s
+        return job.start_time + (self._exempt_s or 0)
+
+    def shares_later(self, job: Job) -> bool:
+        """Return True if `job` has its CPUs to itself for its exempt time, which it would have to share by turns."""
+        if not self._exempt_s or not self.state.rules.exempt_from_turns or job.state != JobState.RUNNING:
+            return False
+        return self.mode(job) == "SUSPEND" and self.exempt_until(job) > self.state.now
 
     def protected(self, index: int) -> bool:
         """Return True if partition `index` has PreemptMode=OFF: its jobs are never preempted."""

@@ -72,7 +72,6 @@ class Preemption(Observer):
         self._reorder = int(parameters.get("reorder_count") or 1)
         least = parameters.get("min_exempt_priority")
         self._exempt_priority = int(least) if least else None
-        self._exempt_s: int | None = option("PreemptExemptTime")
         self._patience = option("KillWait") + option("MessageTimeout")
         # jobs for which others were stopped in the present pass or cycle: they are not tried in another partition
         self.in_progress: set[int] = set()
@@ -97,7 +96,7 @@ class Preemption(Observer):
 
         Noted here, not where candidates are looked for: plans differ in which jobs they look for candidates of.
         """
-        if not self._nobody and (until := self.exempt_until(job)) > now:
+        if not self._nobody and (until := self.modes.exempt_until(job)) > now:
             self._lapses.add(until)
 
     def ready(self, job: Job) -> None:
@@ -117,17 +116,6 @@ class Preemption(Observer):
             within = self._within or "WITHIN" in mine.preempt_mode.upper()
             return within and by.priority > victim.priority
         return theirs.name in mine.preempt
-
-    def exempt_until(self, job: Job) -> int:
-        """When running `job` may be preempted: PreemptExemptTime of the QOS that comes first, else the cluster's."""
-        assert job.start_time is not None
-        first, second = job.part_qos, job.qos_spec
-        if second is not None and "OverPartQOS" in second.flags:
-            first, second = second, first
-        for qos in (first, second):
-            if qos is not None and qos.preempt_exempt_time_s is not None:
-                return job.start_time + qos.preempt_exempt_time_s
-        return job.start_time + (self._exempt_s or 0)
 
     def _fresh(self) -> None:
         """Forget what was remembered when the running jobs or the time have changed."""
@@ -163,7 +151,7 @@ class Preemption(Observer):
                     continue
                 if self._exempt_priority is not None and job.priority >= self._exempt_priority:
                     continue
-                if self.exempt_until(job) <= now:
+                if self.modes.exempt_until(job) <= now:
                     found.append(job)
         found.sort(key=self._rank)
         self._memory[key] = found

@@ -132,6 +132,11 @@ class ReleaseRules(Value):
         "26.05",
         says="What backfill starts with a minimum time gets as long a limit as the plans leave it; it got the minimum.",
     )
+    # _rebuild_suspend_exempt_cores of select/cons_tres
+    exempt_from_turns: bool = _rule(
+        "26.05",
+        says="PreemptExemptTime keeps a job's CPUs from jobs that would suspend it, and from those of its turns.",
+    )
     # _attempt_backfill
     plans_within_throttle: bool = _rule(
         "23.02",

@@ -268,7 +268,7 @@ class RealJobs:
         node = self._node(run or live.core)
         if not since(self.cluster.release, "files_named_by_node"):
             node = (self.cluster.conf.node(node, "NodeHostName") or node).partition(".")[0]
-        return file_name(live, which, node)
+        return file_name(live, which, node, self.cluster)
 
     def _node(self, core: Job) -> str:
         """Return the first node of a job that has or had some."""

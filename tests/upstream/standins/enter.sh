@@ -19,8 +19,13 @@ here=$(dirname "$(readlink -f "$0")")
 PATH=$UPSTREAM_PATH USER=slurm HOME=$prefix/home/slurm \
     unshare --user --map-user=64030 --map-group=64030 "$python" -P "$here/../keeper.py" "$prefix" \
     >>"$prefix/var/keeper.log" 2>&1 </dev/null &
+keeper=$!
 for _ in $(seq 600); do
     [ ! -S "$prefix/var/run/keeper.sock" ] || break
     sleep 0.05
 done
-unshare --user --map-user=1000 --map-group=1000 "$@"
+code=0
+unshare --user --map-user=1000 --map-group=1000 "$@" || code=$?
+kill $keeper
+wait $keeper || true  # so that its time counts
+exit $code

@@ -246,6 +246,8 @@ class Launch:
             "a": environ.get("SLURM_ARRAY_TASK_ID", "4294967294"),
             "x": environ.get("SLURM_JOB_NAME") or str(facts.get("name") or ""),
         }  # fmt: skip
+        if since(life.release, "sluids_and_restarts_in_file_names"):
+            values |= {"S": str(facts.get("sluid") or ""), "r": environ.get("SLURM_RESTART_COUNT", "0")}
         if task is not None:
             node = str(step["nodes"][task.node - life.first_node])  # the host name of a machine of its own
             doubled = life.first_task if row(_DOUBLED, life.release) else 0

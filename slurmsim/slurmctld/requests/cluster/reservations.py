@@ -257,6 +257,8 @@ class _Reservations:
         if r is not None and skip and not r.repeats:
             raise Refusal(NO_SKIP)
         counts, partition = get("node_cnt"), get("partition")
+        if partition == "" and since(self.cluster.release, "partition_of_reservation_stays"):
+            raise Refusal(f"Reservation partition cannot be removed\n{BAD_PARTITION}")
         if partition and partition not in self.cluster.controller.state.cluster.by_name:
             raise Refusal(BAD_PARTITION)
         if get("features") and r is not None:  # its nodes would have to be chosen anew

@@ -54,6 +54,8 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
     found = het_jobs.whole(cluster.job_table, cluster.job_table.find(name))
     number = arguments.get("signal")
     signalled = number not in (None, signal.SIGKILL) or bool(arguments.get("batch"))
+    if arguments.get("admin_comment") is not None:
+        _comment(cluster, found, str(arguments["admin_comment"]), person)
     alive = _check(cluster, arguments, person, found, signalled)
     if step is not None:
         if not steps.cancel(cluster, alive, int(step), number, person.uid):
@@ -73,6 +75,14 @@ def _cancel(cluster: LiveCluster, arguments: dict[str, Any], person: Person) -> 
         raise Refusal(*het_jobs.NOT_WHOLE)
     _end(cluster, alive, person, whole="_" not in name and not running)
     return {}
+
+
+def _comment(cluster: LiveCluster, found: Sequence[LiveJob], text: str, person: Person) -> None:
+    """Note why an administrator cancels jobs, also those that are over or do not hear a signal. Raises Refusal."""
+    if not cluster.database.is_administrator(person):
+        raise Refusal("Invalid user id", 2010)
+    for live in found:
+        live.asked = {**live.asked, "admin_comment": text}
 
 
 def _check(

@@ -204,7 +204,7 @@ REQUESTS: dict[str, Shape] = {
     "update_crontab": _fields("crontab", "jobs", user=TEXT, crontab=Text(16 << 20), jobs=ListOf(_CRON_JOB, MOST_WORDS)),
     "remove_crontab": _fields(user=TEXT),
     "kill": _fields("job_id", **_JOB_ID, step=_STEP_ID, signal=Whole(0, 0xFFFF), batch=FLAG, full=FLAG,
-                    cron=FLAG, ctld=FLAG),
+                    cron=FLAG, ctld=FLAG, admin_comment=TEXT),
     "hold_job": _fields("job_id", "kind", **_JOB_ID, kind=OneOf(("hold", "uhold", "release"))),
     "update_job": _fields("job_id", "job", **_JOB_ID, job=UPDATE, acting_uid=NUMBER),
     "suspend_job": _fields("job_id", "op", **_JOB_ID, op=OneOf(("suspend", "resume"))),

@@ -41,6 +41,7 @@ NOT_SUPPORTED = "Requested operation not supported on this system"
 PREEMPTION_REQUIRED = "Preemption is required but is disabled on this system"
 BAD_PREFERENCE = "Invalid preferred feature specification"
 BAD_NICE = "Invalid --nice value"
+BAD_WCKEY = "Invalid wckey specification"
 BAD_TASK_COUNT = "Task count specification invalid"
 BAD_TIME_MIN = "Invalid time-min specification (exceeds job's time or other limits)"
 DENIED = "Access/permission denied"
@@ -86,6 +87,8 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         check_nice(asked, operator=cluster.database.is_operator(person))
     if get("reboot") and not cluster.database.is_administrator(person):
         raise SubmitError(DENIED)
+    if str(get("wckey") or "").startswith("*") and since(cluster.release, "no_default_wckey_asked"):
+        raise SubmitError(BAD_WCKEY)
     if get("expedited_requeue") and not _expedites(cluster):
         raise SubmitError(NOT_SUPPORTED)
     if _names_not_every_task(cluster, asked):
