@@ -17,9 +17,9 @@ from slurmsim.sim.counted import can_be_counted
 PLAIN = frozenset({
     "workload", "out", "nodes", "format", "policy", "seed", "jobs", "option", "unknown_accounts", "impossible_jobs",
     "window", "weeks", "load", "load_by", "jitter", "fair_start", "max_instances", "conf",
-    "cpus_per_node",
+    "cpus_per_node", "until",
 })  # fmt: skip
-"""Options that only say which jobs there are, on how many nodes, or what is told of them afterwards."""
+"""Options that only say which jobs there are, on how many nodes, until when, or what is told of them afterwards."""
 HEEDED = frozenset({
     "ClusterName", "SchedulerType", "SelectType", "SelectTypeParameters", "AccountingStorageType",
     "PriorityMaxAge", "PriorityWeightAge", "PriorityWeightJobSize", "PriorityCalcPeriod", "MaxArraySize", "MaxJobCount",
@@ -37,7 +37,7 @@ def is_counted(prepared: Prepared) -> bool:
         return False
     if not _has_kernel(policy):
         return False
-    if prepared.timed or prepared.endless or prepared.accounting is not None or prepared.until is not None:
+    if prepared.timed or prepared.endless or prepared.accounting is not None:
         return False
     linear = cluster.option("SelectType") == "select/linear"
     if options.conf is not None and not (linear and policy.name == "backfill"):

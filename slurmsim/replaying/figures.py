@@ -75,9 +75,9 @@ def _jobs(prepared: Prepared, progress: Progress | None) -> tuple[JobColumns, An
 
     recorder = Recorder(keep, _drop, _drop, _drop, flush)
     simulation = simulate(prepared, recorder)
-    simulation, counted, interrupted = simulated(prepared, simulation, recorder, flush)
+    counted, interrupted = simulated(prepared, simulation, flush)
     if counted is not None:
-        return _counted(counted), simulation, False
+        return _counted(counted), simulation, interrupted
     recorder.unfinished()
     return _columns(cells), simulation, interrupted
 
@@ -99,11 +99,9 @@ def _columns(cells: list[tuple[Any, ...]]) -> JobColumns:
 
 
 def _counted(counted: CountedRun) -> JobColumns:
-    """Return the jobs of a run on rows, all of which have ended."""
-    trace = counted.trace()
-    submit, start, end, cpus, nodes, (codes, states) = trace.ended_jobs()
-    ran = np.ones(len(submit), bool)
+    """Return the jobs of a run on rows."""
+    submit, start, end, cpus, nodes, (codes, states) = counted.trace().all_jobs()
     return JobColumns(
-        submit=submit, start=start, end=end, run=end - start, started=ran, ended=ran, cpus=cpus, nodes=nodes,
-        state_codes=codes.astype(np.int32), states=states, buffered=np.full(len(submit), -1),
+        submit=submit, start=start, end=end, run=end - start, started=start != NULL, ended=end != NULL, cpus=cpus,
+        nodes=nodes, state_codes=codes.astype(np.int32), states=states, buffered=np.full(len(submit), -1),
     )  # fmt: skip

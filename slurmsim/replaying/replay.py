@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from slurmsim import long_lived
 from slurmsim.config.findings import warnings_among
 from slurmsim.core.records.messages import CreateReservation
-from slurmsim.data_classes import replace
 from slurmsim.replaying.counting import is_counted
 from slurmsim.replaying.inputs import input_columns
 from slurmsim.replaying.instances import InstanceSaver
@@ -121,7 +120,7 @@ def execute(
         saver = _saving(prepared.options, simulation)
         if every is not None and writer.shares is not None:
             SharesRecorder(simulation.controller, every, writer.shares.append)
-        simulation, counted, interrupted = simulated(prepared, simulation, recorder, flush)
+        counted, interrupted = simulated(prepared, simulation, flush)
         for name, arrays in counted.tables(ROW_GROUP) if counted is not None else ():
             getattr(writer, name).add_columns(arrays)
         recorder.unfinished()
@@ -148,7 +147,7 @@ def execute(
         summary |= {
             "stopped": interrupted or simulation.stopped,
             "wall_s": round(wall, 3),
-            "jobs_per_s": round(recorder.n_finished / wall, 1) if wall > 0 else None,
+            "jobs_per_s": round(simulation.n_done / wall, 1) if wall > 0 else None,
             "passes": controller.main.passes + controller.host.passes,
             "backfilled": controller.life_cycle.backfilled,
             "peak_rss_bytes": most_resident(),
@@ -193,26 +192,18 @@ def _figures(prepared: Prepared, trace: Trace) -> dict[str, Any]:
     return found
 
 
-def simulated(
-    prepared: Prepared, simulation: Simulation, recorder: Recorder, flush: Callable[[], None]
-) -> tuple[Simulation, CountedRun | None, bool]:
-    """Run to the end or to Ctrl-C; return the simulation that was made, its rows if it is on rows, True if cut short.
-
-    A run on rows that was cut short is made again up to there in the usual way, which tells `recorder`.
-    """
+def simulated(prepared: Prepared, simulation: Simulation, flush: Callable[[], None]) -> tuple[CountedRun | None, bool]:
+    """Run to the end or to Ctrl-C; return the run on rows if it is one, and True if it was cut short."""
     counted = CountedRun(simulation) if is_counted(prepared) else None
+    interrupted = False
     try:
         if counted is None:
             simulation.run()
-            return simulation, None, False
-        counted.run(flush)
+        else:
+            counted.run(flush)
     except KeyboardInterrupt:
-        if counted is not None:  # it has no rows yet
-            simulation = simulate(replace(prepared, until=int(simulation.env.now)), recorder)
-            simulation.run()
-        return simulation, None, True
-    recorder.n_finished = simulation.n_done
-    return simulation, counted, False
+        interrupted = True
+    return counted, interrupted
 
 
 def simulate(prepared: Prepared, recorder: Recorder) -> Simulation:

@@ -124,13 +124,20 @@ class CountedRun:
         )
 
     def run(self, flush: Callable[[], None] | None = None) -> None:
-        """Simulate to the end; `flush` is called every 256 instants. May be interrupted, and has no trace then."""
-        simulation = self._simulation
+        """Simulate to the end, or to `until`; `flush` is called every 256 instants.
+
+        May be interrupted (KeyboardInterrupt) between two instants; the trace is then that of all before.
+        """
+        env, until = self._simulation.env, self._simulation.until
         self._flush = flush
-        simulation.env._queue.clear()
+        env._queue.clear()
+        # told first, so that it comes before what else is due at that instant
+        over = env.event() if until is None else env.timeout(max(0, until - self._simulation.start_time))
         self._wait()
-        run_until(simulation.env, simulation.env.event())
-        self._take_note()
+        try:
+            run_until(env, over)
+        finally:
+            self._take_note()
 
     def _turn(self, _: object) -> None:
         self._rows.turn(self._simulation.timers.now)
@@ -144,6 +151,8 @@ class CountedRun:
         timers, at = self._simulation.timers, self._rows.next_time()
         if at != constants.NO_TIME and self._rows.done < self._simulation.n_jobs:
             timers.tell(at - timers.now, self._calls, None)
+        else:
+            self._simulation.env._queue.clear()  # the rest of the time until `until` is not waited for
 
     def _take_note(self) -> None:
         controller = self._simulation.controller
@@ -158,10 +167,21 @@ class CountedRun:
 
     def trace(self) -> CountedTrace:
         """Return what happened. Once only."""
-        trace = CountedTrace(self._simulation, self._happens.log, self._limits, getattr(self._rows, "priority", None))
+        trace = CountedTrace(self._simulation, self._happens.log, self._limits, *self._of_waiting())
         self._simulation.controller.life_cycle.backfilled = trace.n_backfilled
         del self._rows, self._happens  # the trace has all that is needed of them
         return trace
+
+    def _of_waiting(self) -> tuple[Any, Any]:
+        """Return the priority of each job, None if all are 1, and which reason it shows if it waits."""
+        rows, said = self._rows, np.full(self._happens.n, constants.SAYS_NONE, np.int64)
+        if self._simulation.controller.state.event_driven:
+            return None, said
+        priorities = np.frombuffer(rows.priority, np.int64)
+        slots = np.frombuffer(rows.queue.order, np.int64)[: rows.queue.n]
+        jobs, ranks, says = (np.frombuffer(column, np.int64)[slots] for column in (rows.rows, rows.ranks, rows.says))
+        priorities[jobs], said[jobs] = ranks, says
+        return priorities, said
 
 
 def _integers(column: Any) -> array[int]:

@@ -29,15 +29,17 @@ class CountedTrace:
     log
         What happened (`slurmsim.kernel.happenings.Log`).
     limits, priorities
-        The limit of each job, seconds, and the priority it started with; None where that is 1.
+        The limit of each job, seconds, and its priority, the one it started with if it has; None where that is 1.
+    said
+        The reason each job shows while it waits (``SAYS_…`` of `constants`).
     """
 
-    def __init__(self, simulation: Simulation, log: Any, limits: Numbers, priorities: Any) -> None:
+    def __init__(self, simulation: Simulation, log: Any, limits: Numbers, priorities: Any, said: Numbers) -> None:
         workload, state = simulation.workload, simulation.controller.state
         self._ints, self._texts = workload.ints, workload.texts
         self._label, self._partition = state.policy.label or state.policy.name, state.cluster.partitions[0].name
         self._n_nodes, self._limits = state.table.n, limits
-        self._priorities: Any = 1 if priorities is None else np.frombuffer(priorities, np.int64)
+        self._priorities: Any = 1 if priorities is None else priorities
         self._linear = state.table.unit == "node"
         whats, self.rows, self.times, self.values = (
             np.frombuffer(column, np.int64)[: log.n] for column in (log.whats, log.rows, log.times, log.values)
@@ -51,32 +53,45 @@ class CountedTrace:
             self._places = whole_places(workload, state, log, n_runs, self._sign)
         else:
             self._places = shared_places(workload, state, self.kinds, self.rows)
-        self._ended = self.rows[self.kinds == constants.LOG_END]
-        # of each job: when it starts and ends, the entry of its start
-        self._start, self._end, self._begun = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64)
-        self._end[self._ended] = self.times[self.kinds == constants.LOG_END]
+        ended = self.rows[self.kinds == constants.LOG_END]
+        # of each job: when it starts and ends, the entry of its start (else the first, which is about no nodes)
+        self._start, self._end, self._begun = np.full(n, NULL), np.full(n, NULL), np.zeros(n, np.int64)
+        self._end[ended] = self.times[self.kinds == constants.LOG_END]
         self._start[self.rows[started]] = self.times[started]
         self._begun[self.rows[started]] = np.flatnonzero(started)
         self.n_backfilled = int(np.count_nonzero(started & (self._notes == constants.BY_POLICY) & (self.values != 0)))
+        came = self.rows[self.kinds == constants.LOG_SUBMIT]
+        left = came[self._end[came] == NULL]
+        # the jobs in the order in which they ended, and what is left by number
+        self._jobs = np.concatenate([ended, left[np.argsort(self._ints["job_id"][left])]])
         self._state = states_of(workload)
         failed = np.array([name == JobState.FAILED for name in self._state[1]])
         self._reason: Texts = failed[self._state[0]].astype(np.int64), [str(Reason.NONE), str(Reason.NON_ZERO_EXIT)]
         self._exit_code = _exit_codes(workload)
+        if len(left):
+            waits, begun = left[self._start[left] == NULL], left[self._start[left] != NULL]
+            self._state = _changed(self._state, left, _BEGUN, (self._start[left] != NULL).astype(np.int64))
+            self._reason = _changed(_changed(self._reason, waits, _SAID, said[waits]), begun, _SAID[:1], 0)
+            self._exit_code = _changed(self._exit_code, left, ["0:0"], 0)
+            asked, places = self._ints["tasks"][waits], self._places
+            places.cpus_each = _changed(places.cpus_each, waits, [""], 0)
+            places.cpus = _with(places.cpus, waits, asked)
+            places.nodes = _with(places.nodes, waits, asked if self._linear else 1)
 
     def tables(self, rows: int) -> Iterator[tuple[str, list[Any]]]:
         """Yield the trace, `rows` rows at a time: the name of a table, and its columns as Arrow arrays."""
         turns = self._turns()
         for name, n_rows, make in (
-            ("jobs", len(self._ended), self.jobs), ("events", len(self.rows), self.events),
+            ("jobs", len(self._jobs), self.jobs), ("events", len(self.rows), self.events),
             ("usage", 2 * len(turns), self.usage(turns)),
         ):  # fmt: skip
             for begin in range(0, n_rows, rows):
                 found = make(slice(begin, min(begin + rows, n_rows)))
                 yield name, [_array(found[column], about.kind) for column, about in TABLES[name].items()]
 
-    def ended_jobs(self) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers, Texts]:
-        """Return submit, start, end, CPUs, nodes and states of the jobs, in the order in which they ended."""
-        rows, (codes, states) = self._ended, self._state
+    def all_jobs(self) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers, Texts]:
+        """Return submit, start, end, CPUs, nodes and states of the jobs; `NULL` is where it has not come to that."""
+        rows, (codes, states) = self._jobs, self._state
         return (
             self._ints["submit"][rows], self._start[rows], self._end[rows], self._places.cpus[rows],
             self._places.nodes[rows], (codes[rows], states),
@@ -86,15 +101,16 @@ class CountedTrace:
         """Return the last entry of each instant in which jobs come, start or end."""
         there: Numbers = np.flatnonzero(np.isin(self.kinds, _CHANGES))
         times = self.times[there]
-        last: Numbers = there[np.append(times[1:] != times[:-1], True)]
+        last: Numbers = there[np.diff(times, append=times[-1:] + 1) != 0]
         return last
 
     def jobs(self, part: slice) -> dict[str, Any]:
-        """Cells of the jobs that ended `part` of all."""
-        rows = self._ended[part]
+        """Cells of `part` of the jobs."""
+        rows = self._jobs[part]
         ints = self._ints
         need, limit, submit = ints["tasks"][rows], self._limits[rows], ints["submit"][rows]
         start, end, begun = self._start[rows], self._end[rows], self._begun[rows]
+        ran, over = start != NULL, end != NULL
         rank = self._priorities if isinstance(self._priorities, int) else self._priorities[rows]
         places = self._places
         sizes, size_of = np.unique(places.nodes[rows], return_inverse=True)
@@ -108,14 +124,18 @@ class CountedTrace:
         found = nothing | empty | names | {
             "job_id": ints["job_id"][rows], "partition": self._partition, "nodes": places.nodes[rows],
             "cpus": places.cpus[rows], "gpus": 0, "mem_mib": 0, "cpus_per_node": _at(places.cpus_each, rows),
-            "mem_per_node_mib": (size_of, [f"0(x{size})" if size > 1 else "0" for size in sizes.tolist()]),
+            "mem_per_node_mib": (
+                np.where(ran, size_of, len(sizes)),
+                [*[f"0(x{size})" if size > 1 else "0" for size in sizes.tolist()], ""],
+            ),
             "req_nodes": need if self._linear else 1, "req_cpus": need,
             "req_gpus": 0, "time_limit_s": np.where(limit == ONE_YEAR_S, NULL, limit), "submit": submit,
             "last_submit": submit, "eligible": submit, "start": start, "end": end, "state": _at(self._state, rows),
             "exit_code": _at(self._exit_code, rows), "node_list": places.lists(begun),
-            "reason": _at(self._reason, rows), "priority": rank, "restarts": 0, "run_time_s": end - start,
-            "wait_s": start - submit, "scheduler": (self._notes[begun], [self._label, MAIN]),
-            "held_since": start, "cpus_per_task": 1,
+            "reason": _at(self._reason, rows), "priority": rank, "restarts": 0,
+            "run_time_s": np.where(over, end - start, NULL), "wait_s": np.where(ran, start - submit, NULL),
+            "scheduler": (np.where(ran, self._notes[begun], 2), [self._label, MAIN, ""]), "held_since": start,
+            "cpus_per_task": 1,
         }  # fmt: skip
         return {name: _filled(value, len(rows)) for name, value in found.items()}
 
@@ -183,6 +203,18 @@ def _exit_codes(workload: Workload) -> Texts:
     both = workload.ints["exit_code"].astype(np.int64) * 1000 + workload.ints["exit_signal"]
     values, codes = np.unique(both, return_inverse=True)
     return codes, [f"{value // 1000}:{value % 1000}" for value in values.tolist()]
+
+
+def _changed(texts: Texts, rows: Numbers, others: Sequence[str], which: Any) -> Texts:
+    """Return texts with those of `rows` replaced: by which of `others`."""
+    return _with(texts[0], rows, len(texts[1]) + which), [*texts[1], *others]
+
+
+def _with(column: npt.NDArray[np.integer[Any]], rows: Numbers, values: Any) -> Numbers:
+    """Return a column with those `values` in `rows`."""
+    changed = column.astype(np.int64)
+    changed[rows] = values
+    return changed
 
 
 def _at(texts: Texts, rows: Numbers) -> Texts:

@@ -53,7 +53,6 @@ class Recorder(Listener):
         self._asked: dict[int, tuple[ResourceRequest, Asked]] = {}
         self._arrived: dict[int, int] = {}  # jobs of streams that have no last row yet
         self.controller: Controller | None = None
-        self.n_finished = 0
         self._turns = 0
 
     def attach(self, controller: Controller) -> None:
@@ -91,7 +90,6 @@ class Recorder(Listener):
 
     def finished(self, job: Job) -> None:
         """Write the row of a job that reached its final state."""
-        self.n_finished += 1
         self._last_row(job)
 
     def arrived(self, job_id: int, at: int) -> None:

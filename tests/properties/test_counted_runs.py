@@ -56,8 +56,10 @@ PARAMETERS = st.lists(
     max_size=3, unique_by=lambda one: one.partition("=")[0],
 )  # fmt: skip
 CLASSIC: list[Callable[[], Policy]] = [Easy, partial(Easy, {"order": "shortest"}), Fcfs, Spf]
-Rows = tuple[dict[str, list[Any]], tuple[int, int, int]]
-"""Rows of the trace; passes of the main scheduler and of the policy, and backfilled jobs."""
+Rows = tuple[dict[str, list[Any]], tuple[int, int, int, bool]]
+"""Rows of the trace; passes of the main scheduler and of the policy, backfilled jobs, and whether it was stopped."""
+UNTIL = st.none() | st.integers(0, 60)
+UNTIL_LATER = st.none() | st.integers(0, 5000)
 
 
 def log_of(jobs: Jobs, ids: list[int]) -> Workload:
@@ -78,10 +80,10 @@ def _coded(values: Any) -> TextColumn:
     return TextColumn(np.array([known.index(value) for value in values], np.int32), known)
 
 
-def by_the_core(workload: Workload, cluster: ClusterSpec, policy: Policy) -> Rows:
+def by_the_core(workload: Workload, cluster: ClusterSpec, policy: Policy, until: int | None) -> Rows:
     rows: dict[str, list[Any]] = {"jobs": [], "events": [], "usage": []}
     recorder = Recorder(rows["jobs"].append, rows["events"].extend, rows["usage"].extend, lambda _: None)
-    simulation = Simulation(cluster, workload, policy, listener=recorder)
+    simulation = Simulation(cluster, workload, policy, listener=recorder, until=until)
     recorder.attach(simulation.controller)
     simulation.run()
     recorder.unfinished()
@@ -91,22 +93,23 @@ def by_the_core(workload: Workload, cluster: ClusterSpec, policy: Policy) -> Row
     return found, _figures(simulation)
 
 
-def by_counting(workload: Workload, cluster: ClusterSpec, policy: Policy, rows: int) -> Rows:
+def by_counting(workload: Workload, cluster: ClusterSpec, policy: Policy, until: int | None, rows: int) -> Rows:
     """The same of a counted run, its tables made `rows` rows at a time."""
-    simulation = Simulation(cluster, workload, policy)
+    simulation = Simulation(cluster, workload, policy, until=until)
     run = counted.CountedRun(simulation)
     run.run()
     found: dict[str, list[Any]] = {"jobs": [], "events": [], "usage": []}
     for name, arrays in run.tables(rows):
         cells = [_cells(array, column.kind) for array, column in zip(arrays, TABLES[name].values(), strict=True)]
         found[name] += zip(*cells, strict=True)
-    assert simulation.n_done == simulation.n_jobs == len(workload)
+    assert simulation.n_done == sum(row[list(TABLES["jobs"]).index("end")] is not None for row in found["jobs"])
+    assert until is not None or simulation.n_done == simulation.n_jobs == len(workload)
     return found, _figures(simulation)
 
 
-def _figures(simulation: Simulation) -> tuple[int, int, int]:
+def _figures(simulation: Simulation) -> tuple[int, int, int, bool]:
     controller = simulation.controller
-    return controller.main.passes, controller.host.passes, controller.life_cycle.backfilled
+    return controller.main.passes, controller.host.passes, controller.life_cycle.backfilled, simulation.stopped
 
 
 def _cells(array: Any, kind: str) -> list[Any]:
@@ -118,47 +121,47 @@ def _cells(array: Any, kind: str) -> list[Any]:
 
 
 @FORMS
-@given(LOGS, st.integers(5, 8), st.sampled_from(CLASSIC), st.randoms(use_true_random=False), st.integers(1, 200))
+@given(LOGS, st.integers(5, 8), st.sampled_from(CLASSIC), UNTIL, st.randoms(use_true_random=False), st.integers(1, 200))
 def test_the_trace_is_that_of_the_core(
-    form: str, jobs: Jobs, n_nodes: int, policy: Callable[[], Policy], random: Any, rows: int
+    form: str, jobs: Jobs, n_nodes: int, policy: Callable[[], Policy], until: int | None, random: Any, rows: int
 ) -> None:
-    compare(form, numbered(jobs, random), make_cluster(n_nodes, 1), policy, rows)
+    compare(form, numbered(jobs, random), make_cluster(n_nodes, 1), policy, until, rows)
 
 
 @FORMS
-@given(LOGS, st.integers(2, 4), st.integers(2, 5), st.randoms(use_true_random=False), st.integers(1, 200))
+@given(LOGS, st.integers(2, 4), st.integers(2, 5), UNTIL, st.randoms(use_true_random=False), st.integers(1, 200))
 def test_the_trace_on_shared_nodes_is_that_of_the_core(
-    form: str, jobs: Jobs, n_nodes: int, n_cpus: int, random: Any, rows: int
+    form: str, jobs: Jobs, n_nodes: int, n_cpus: int, until: int | None, random: Any, rows: int
 ) -> None:
     workload = numbered(jobs, random)
     workload.ints["tasks"] = np.minimum(workload.ints["tasks"] * random.choice([1, 2]), n_nodes * n_cpus)
-    compare(form, workload, make_cluster(n_nodes, n_cpus), Easy, rows)
+    compare(form, workload, make_cluster(n_nodes, n_cpus), Easy, until, rows)
 
 
 @FORMS
-@given(LATER_LOGS, st.integers(5, 8), PARAMETERS, st.randoms(use_true_random=False), st.integers(1, 200))
+@given(LATER_LOGS, st.integers(5, 8), PARAMETERS, UNTIL_LATER, st.randoms(use_true_random=False), st.integers(1, 200))
 def test_the_trace_of_backfill_is_that_of_the_core(
-    form: str, jobs: Jobs, n_nodes: int, parameters: list[str], random: Any, rows: int
+    form: str, jobs: Jobs, n_nodes: int, parameters: list[str], until: int | None, random: Any, rows: int
 ) -> None:
     cluster = make_cluster(n_nodes, 1, overrides=[("SchedulerParameters", ",".join(parameters))])
-    compare(form, numbered(jobs, random), cluster, SlurmBackfill, rows)
+    compare(form, numbered(jobs, random), cluster, SlurmBackfill, until, rows)
 
 
 @FORMS
 @given(
     LATER_LOGS, st.integers(5, 8), PARAMETERS, st.sampled_from([0, 100, 9999]), st.sampled_from([0, 1000]),
-    st.sampled_from([600, 5000]), st.booleans(), st.randoms(use_true_random=False), st.integers(1, 200),
+    st.sampled_from([600, 5000]), st.booleans(), UNTIL_LATER, st.randoms(use_true_random=False), st.integers(1, 200),
 )  # fmt: skip
 def test_the_trace_of_whole_nodes_in_order_of_priority_is_that_of_the_core(
     form: str, jobs: Jobs, n_nodes: int, parameters: list[str], w_age: int, w_size: int, max_age: int, database: bool,
-    random: Any, rows: int,
+    until: int | None, random: Any, rows: int,
 ) -> None:  # fmt: skip
     workload = numbered(jobs, random)
     workload.ints["nodes"], workload.ints["exclusive"] = workload.ints["tasks"], np.ones(len(jobs), np.int64)
     kind = "slurmdbd" if database else "none"
     text = CONF.format(n_nodes=n_nodes, w_age=w_age, w_size=w_size, max_age=max_age, kind=kind)
     cluster, _ = parse_cluster(f"{text}SchedulerParameters={','.join(['bf_continue', *parameters])}\n")
-    compare(form, workload, cluster, SlurmBackfill, rows)
+    compare(form, workload, cluster, SlurmBackfill, until, rows)
 
 
 CONF = """
@@ -184,13 +187,15 @@ def numbered(jobs: Jobs, random: Any) -> Workload:
     return workload
 
 
-def compare(form: str, workload: Workload, cluster: ClusterSpec, policy: Callable[[], Policy], rows: int) -> None:
+def compare(
+    form: str, workload: Workload, cluster: ClusterSpec, policy: Callable[[], Policy], until: int | None, rows: int
+) -> None:
     linear = cluster.option("SelectType") == "select/linear"
     units = len(cluster.nodes) if linear else sum(node.cpus for node in cluster.nodes)
     assert counted.can_be_counted(workload, units, linear=linear)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counted, "load", lambda name: kernel(name, form))
-        assert by_counting(workload, cluster, policy(), rows) == by_the_core(workload, cluster, policy())
+        assert by_counting(workload, cluster, policy(), until, rows) == by_the_core(workload, cluster, policy(), until)
 
 
 def test_simpy_has_an_event_for_each_instant_and_no_other() -> None:
@@ -222,15 +227,17 @@ def log(tmp_path: Path) -> Path:
     "policy", ["easy", "easy:order=shortest", "fcfs", "spf", pytest.param("backfill", marks=NEEDS_EXTENSIONS)]
 )
 @pytest.mark.parametrize("cpus", [1, 2])
+@pytest.mark.parametrize("until", [None, "400"])
 def test_files_and_summary_are_the_same(
-    cpus: int, policy: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    until: str | None, cpus: int, policy: str, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = []
     usual = counting.is_counted
     monkeypatch.setattr(replay, "is_counted", lambda prepared: asked.append(usual(prepared)) or asked[-1])
-    slurmsim.run(log, out=tmp_path / "a", policy=policy, cpus_per_node=cpus, report=False)
+    given = {"policy": policy, "cpus_per_node": cpus, "until": until, "report": False}
+    slurmsim.run(log, out=tmp_path / "a", **given)
     monkeypatch.setattr(replay, "is_counted", lambda _: False)
-    slurmsim.run(log, out=tmp_path / "b", policy=policy, cpus_per_node=cpus, report=False)
+    slurmsim.run(log, out=tmp_path / "b", **given)
     assert asked == [policy != "backfill" or cpus == 1]
     for name in ("jobs", "events", "usage", "requeued", "inputs"):
         assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes(), name
@@ -245,17 +252,24 @@ def test_an_interrupted_run_has_the_trace_up_to_there(
 ) -> None:
     turn = counted.CountedRun._turn
 
+    reached = []
+
     def interrupted(self: counted.CountedRun, timer: object) -> None:
-        if self._turns == 100:
-            raise KeyboardInterrupt
         turn(self, timer)
+        if self._turns == 100:
+            reached.append(self._simulation.timers.now)
+            raise KeyboardInterrupt
 
     monkeypatch.setattr(counted.CountedRun, "_turn", interrupted)
     with pytest.raises(KeyboardInterrupt):
         slurmsim.run(log, out=tmp_path / "a", policy="easy", report=False)
     trace = slurmsim.read_trace(tmp_path / "a")
     assert trace.partial and trace.summary["stopped"] and trace.jobs.num_rows > 20
-    assert "RUNNING" in trace.text("jobs", "state")[1]
+    assert {"RUNNING", "PENDING"} <= set(trace.text("jobs", "state")[1])
+    monkeypatch.setattr(replay, "is_counted", lambda _: False)
+    slurmsim.run(log, out=tmp_path / "b", policy="easy", until=str(reached[0] + 1), report=False)
+    for name in ("jobs", "events", "usage"):
+        assert (tmp_path / f"a/{name}.parquet").read_bytes() == (tmp_path / f"b/{name}.parquet").read_bytes(), name
 
 
 @pytest.mark.parametrize(
@@ -263,7 +277,7 @@ def test_an_interrupted_run_has_the_trace_up_to_there(
     [
         {"policy": "easy:predictor=last_two"}, {"policy": "spf:predictor=last_two"}, {"policy": "easy:ties=event"},
         {"policy": "backfill:every_cycle=1"}, {"policy": "builtin"},
-        {"until": "100"}, {"set": {"SchedulerParameters": "bf_interval=30"}}, {"release": "25.05"},
+        {"set": {"SchedulerParameters": "bf_interval=30"}}, {"release": "25.05"},
         {"mtbf": 1000, "mttr": 100}, {"policy": "conservative"},
     ],
     ids=str,
