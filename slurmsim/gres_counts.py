@@ -68,8 +68,14 @@ def agree(asked: Counts, *, client: str = "") -> None:
     kinds = _by_kind(asked.gres)
     for (name, kind), counts in kinds.items():
         _one(asked, name, counts, client, 0 if kind or name != "gpu" else asked.cpus_per_gpu)
-    if any(kind and (name, "") in kinds for name, kind in kinds):
+    if mixed(asked):
         raise Disagreement(refusal=BOTH_KINDS)
+
+
+def mixed(asked: Counts) -> bool:
+    """Return True if GRES of one name are asked for with and without a type."""
+    kinds = _by_kind(asked.gres)
+    return any(kind and (name, "") in kinds for name, kind in kinds)
 
 
 UNITS = {"k": 1024, "m": 1024 * 1024}  # suffixes of a count, in small letters

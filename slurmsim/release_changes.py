@@ -147,6 +147,25 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
     "gpus_override_those_of_nodes": Change(
         "24.11", "srun", "`--gpus` of a step overrides SLURM_GPUS_PER_NODE, which its job has put there."
     ),
+    "features_before_partitions": Change(
+        "23.02", _SUBMITTING, "Unknown features are refused before a partition, its limits or an account.", OTHERWISE
+    ),
+    "partition_of_allocation": Change(
+        "24.11",
+        "salloc, srun",
+        "SLURM_JOB_PARTITION of an allocation in one of several partitions is that one; it was the list.",
+        OTHERWISE,
+    ),
+    "steps_have_cpus_of_gpus": Change(
+        "23.11", "srun", "A step with `--cpus-per-gpu` has the CPUs of its GPUs; it had all of its job.", OTHERWISE
+    ),
+    "step_threads_counted": Change(
+        "26.05",
+        "srun",
+        "Only the threads that `--threads-per-core` and `--hint` of a step leave it count as its CPUs, also where its"
+        " nodes have different numbers of CPUs.",
+        OTHERWISE,
+    ),
     "gpu_options_told_to_steps": Change(
         "24.11", "srun", "Tasks see the options about GPUs in SLURM_GPUS, SLURM_CPUS_PER_GPU and their like.", OTHERWISE
     ),

@@ -14,7 +14,7 @@ from slurmsim.commands.submit.options.layout_values import ANY_TASKS, HINT_HELP,
 from slurmsim.commands.submit.options.task_tres import asked_per_task
 from slurmsim.commands.text.messages import Stop
 from slurmsim.commands.text.values import BadValue
-from slurmsim.gres_counts import BAD_GRES, Counts, Disagreement, agree, gres_items
+from slurmsim.gres_counts import BAD_GRES, BOTH_KINDS, Counts, Disagreement, agree, gres_items, mixed
 from slurmsim.records.job import CARRIED
 from slurmsim.records.request import REQUEST
 from slurmsim.release_changes import since
@@ -424,6 +424,18 @@ class Builder:
         self.say.error(text)
         raise Stop(self.error_code) from None
 
+    def _step_may(self, counts: Counts) -> bool:
+        """Return True if a step may ask for GRES that would contradict each other in a job. Raises Stop.
+
+        Of a step only types are compared, and tasks of GPUs (gres_step_state_validate); slurmctld finds first that its
+        job has no GPUs.
+        """
+        if "SLURM_GPUS_ON_NODE" not in self.chosen.context.environ:
+            return True
+        if mixed(counts) and not counts.tasks_per_gpu:
+            self._bad_gres(BOTH_KINDS)
+        return not counts.tasks_per_gpu
+
     def _gres_counts(self, job: dict[str, Any]) -> None:
         """Refuse GRES that contradict the rest; what follows from them is asked for, too."""
         in_job = self.chosen.get("job_id") is not None  # GPUs by socket, and what GPUs bring, are of the job
@@ -441,8 +453,8 @@ class Builder:
         try:
             agree(counts, client=self.chosen.context.release)
         except Disagreement as wrong:
-            if in_job and "SLURM_GPUS_ON_NODE" not in self.chosen.context.environ:
-                return  # slurmctld finds first that the job has none
+            if in_job and self._step_may(counts):
+                return
             if str(wrong):
                 self.say.error(str(wrong))
             self._bad_gres(wrong.refusal)

@@ -65,7 +65,7 @@ def node_count(row: Row, cluster: LiveCluster) -> int:
     if len(core.partitions) > 1:
         found = min(found, _nodes_there(core))
     likely: int = core.likely_nodes
-    if likely > 0:
+    if likely > 0 and not _over_walls(core, cluster):
         return likely
     if untried(row, cluster):
         return max(found, _nodes_for_tasks(row, cluster))
@@ -144,6 +144,10 @@ def most_nodes(row: Row, cluster: LiveCluster) -> int:
     named = row.job.asked.get("req_nodes") and not row.job.asked.get("max_nodes")
     if pending and (named or not most) and since(cluster.release, "tasks_limit_nodes"):
         most = nodes_of_tasks(row)
+    request = core.sub.request
+    tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
+    if request.spread and not most and tasks:
+        return min(int(cluster.controller.state.table.n), tasks)
     if (
         pending
         and since(cluster.release, "most_nodes_of_held_jobs")
@@ -151,10 +155,6 @@ def most_nodes(row: Row, cluster: LiveCluster) -> int:
         and untried(row, cluster)
     ):
         return max(most, node_count(row, cluster))
-    request = core.sub.request
-    tasks = request.n_tasks or request.tasks_per_node * request.min_nodes
-    if request.spread and not most and tasks:
-        return min(int(cluster.controller.state.table.n), tasks)
     if named and not (pending and since(cluster.release, "most_nodes_beside_names")):
         return 0  # as many as it names, and maybe more
     if core.restarts and pending and not since(cluster.release, "most_nodes_after_requeue"):
@@ -193,11 +193,19 @@ def untried(row: Row, cluster: LiveCluster) -> bool:
     came_barred = core.bars is not None and row.job.entered_after == looks(cluster.controller) and all(
         p.index in core.bars and core.bars[p.index].text for p in core.partitions
     )  # fmt: skip
-    never = held or shut_out or early or came_barred or "Jobs" in core.reason or core.reason in _WALLS
+    never = held or shut_out or early or came_barred or "Jobs" in core.reason
     never = never or core.reason in _NEVER_FIT
-    if not since(cluster.release, "long_jobs_tried"):
-        never = never or core.reason == Reason.PARTITION_TIME_LIMIT or _over_max_time(core)
+    never = never or _over_walls(core, cluster)
     return never or (core.likely_nodes == FORGOTTEN and not core.restarts)
+
+
+def _over_walls(core: Job, cluster: LiveCluster) -> bool:
+    """Return True if no nodes are looked for because the job is too long, not even when it comes."""
+    if core.reason in _WALLS:
+        return True
+    return not since(cluster.release, "long_jobs_tried") and (
+        core.reason == Reason.PARTITION_TIME_LIMIT or _over_max_time(core)
+    )
 
 
 def _over_max_time(core: Job) -> bool:

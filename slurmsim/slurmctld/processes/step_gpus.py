@@ -96,10 +96,10 @@ def gres_of_step(
     if asked.get("no_gres"):
         return [0] * len(places)
     counts = {key: _count(asked, key, wanted) for key in ("tres_per_task", "tres_per_node", "gpus")}
-    if counts["tres_per_task"]:
-        return [counts["tres_per_task"] * count for count in tasks]
     if counts["tres_per_node"]:
         return [counts["tres_per_node"]] * len(places)
+    if counts["tres_per_task"]:
+        return [counts["tres_per_task"] * count for count in tasks]
     if counts["gpus"]:
         return shared_out(counts["gpus"], _on_nodes(core, table, places, wanted, ""))
     if any(name not in ("cpu", "none") for key in counts for name, *_ in _items(asked, key)):
@@ -200,7 +200,8 @@ def shares_of_step(
 
 
 def _count(asked: Mapping[str, Any], key: str, wanted: str) -> int:
-    return sum(count for name, _, count, _ in _items(asked, key) if name == wanted)
+    by_type = {kind: count for name, kind, count, _ in _items(asked, key) if name == wanted}
+    return sum(by_type.values())  # the last of a type counts
 
 
 def _of_job(core: Job, table: NodeTable, places: Sequence[int], tasks: Sequence[int], wanted: str) -> list[int]:

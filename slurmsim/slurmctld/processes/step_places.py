@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slurmsim.data_classes import dataclass, field
+from slurmsim.gres_counts import gres_items
 from slurmsim.protocol import Refusal
 from slurmsim.slurmctld.processes.node_ranks import Rank
 from slurmsim.slurmctld.processes.step_turns import Turn
@@ -54,6 +55,7 @@ def place_step(asked: Mapping[str, Any], rooms: Sequence[Room], turn: Turn | Non
         ``num_tasks cpu_count min_nodes max_nodes``, as wanted ``nodes`` and ``excluded`` (places in the allocation),
         ``relative``, ``exact``, ``overlap``, ``overcommit``, ``mem_per_cpu``, ``mem_per_node`` (MiB),
         ``ntasks_per_node``, ``threads_per_core``, ``plane_size``, ``arbitrary`` (places, one a task).
+        ``job_threads`` are the threads of a core its job uses. ``threads_counted``: usable CPUs are such threads.
     rooms
         The nodes of the allocation, in order.
     turn
@@ -82,6 +84,23 @@ def place_step(asked: Mapping[str, Any], rooms: Sequence[Room], turn: Turn | Non
     return Place(nodes, tasks, cpus, memory, None if turn is None else turn.next)
 
 
+def give_cpus_of_gpus(place: Place, asked: Mapping[str, Any], rooms: Sequence[Room], gpus: Sequence[int]) -> None:
+    """Give a step the CPUs of its `gpus` on each of its nodes, one a task at least. Raises Refusal.
+
+    One that counts as many CPUs as its job has is given all cores (_step_alloc_lps).
+    """
+    each = sum(count for name, _, count, _ in gres_items(str(asked["cpus_per_tres"]), "step") if name == "gpu")
+    all_cores = int(asked.get("cpu_count") or 0) == sum(room.cpus for room in rooms)
+    for k, (i, count, tasks) in enumerate(zip(place.nodes, gpus, place.tasks, strict=True)):
+        room = rooms[i]
+        cpus = _exactly(max(count * each, tasks), asked, room) if not all_cores else room.cpus
+        if max(count * each, tasks) > room.cpus and not all_cores:
+            raise Refusal(TOO_MANY_CPUS)
+        if cpus > room.cpus - room.used and not asked.get("overlap"):
+            raise Refusal(BUSY)
+        place.cpus[k], place.memory[k] = cpus, _memory(asked, room, cpus)
+
+
 def _exactly(cpus: int, asked: Mapping[str, Any], room: Room) -> int:
     """CPUs of the cores that give a step so many."""
     threads = min(int(asked.get("threads_per_core") or room.grain), room.grain)
@@ -102,6 +121,8 @@ def _usable(asked: Mapping[str, Any], rooms: Sequence[Room]) -> tuple[list[int],
         if not asked.get("overlap"):
             blocked = blocked or room.used > 0
             cpus = (0 if room.used else cpus) if not asked.get("exact") else max(cpus - room.used, 0)
+            if _counts_threads(asked, room):
+                cpus = cpus // room.grain * int(asked["threads_per_core"])
         free = room.memory - (0 if asked.get("overlap") else room.memory_used)
         per_cpu, per_node = int(asked.get("mem_per_cpu") or 0), int(asked.get("mem_per_node") or 0)
         if cpus and room.memory and per_cpu:
@@ -115,6 +136,12 @@ def _usable(asked: Mapping[str, Any], rooms: Sequence[Room]) -> tuple[list[int],
             blocked, cpus = True, 0
         usable.append(cpus)
     return usable, blocked
+
+
+def _counts_threads(asked: Mapping[str, Any], room: Room) -> bool:
+    """Return True if the CPUs a step could use are counted by the threads it uses."""
+    own = asked.get("threads_per_core")
+    return bool(asked.get("threads_counted") and own and int(own) != room.grain and not asked.get("overlap"))
 
 
 def _nodes(
@@ -161,8 +188,13 @@ def _counts(asked: Mapping[str, Any], rooms: Sequence[Room], cpus: int, open_to_
         raise Refusal(BAD_NODE_COUNT)
     if not open_to_all:
         raise Refusal(NOT_AVAILABLE)
-    sizes = {room.cpus for room in rooms}
+    grain = rooms[0].grain
+    job = min(int(asked.get("job_threads") or grain), grain)
+    own = int(asked.get("threads_per_core") or job)
+    sizes = {room.cpus * job // grain for room in rooms}
     if cpus and len(sizes) == 1:
+        if own < job:  # a core gives fewer CPUs than its job has of it
+            cpus = -(-cpus // own) * grain
         least = max(least, -(-cpus // max(sizes)))
         if most < least:
             raise Refusal(TOO_MANY_CPUS)
@@ -208,7 +240,9 @@ def _layout(asked: Mapping[str, Any], nodes: Sequence[int], usable: Sequence[int
     if asked.get("arbitrary"):
         return [sum(1 for i in asked["arbitrary"] if i == node) for node in nodes]
     per_task = max(int(asked.get("cpus_per_task") or 1), 1)
-    room = [max((usable[i] or rooms[i].cpus) // per_task, 1) for i in nodes]
+    single = int(asked.get("threads_per_core") or asked.get("job_threads") or 0) == 1  # a task uses a thread of a core
+    threads = [rooms[i].grain if single and not _counts_threads(asked, rooms[i]) else 1 for i in nodes]
+    room = [max((usable[i] or rooms[i].cpus) // n // per_task, 1) for i, n in zip(nodes, threads, strict=True)]
     cap = int(asked.get("ntasks_per_node") or 0)
     if cap:
         room = [min(n, cap) for n in room]

@@ -35,7 +35,7 @@ from slurmsim.slurmctld.processes.step_gpus import (
     tres_of_step,
     variables_of,
 )
-from slurmsim.slurmctld.processes.step_places import BUSY, Place, Room, place_step, task_ids
+from slurmsim.slurmctld.processes.step_places import BUSY, Place, Room, give_cpus_of_gpus, place_step, task_ids
 from slurmsim.slurmctld.processes.step_turns import TURN, ranks_of, turn_of
 from slurmsim.states import JobState
 from slurmsim.task_licenses import BAD_TRES, licenses_of_task
@@ -88,8 +88,9 @@ def create(cluster: LiveCluster, asked: Mapping[str, Any], person: Person, *, wa
         async_steps.check(cluster, live)
     names = [cluster.controller.state.table.names[i] for i in members]
     wanted = _with_places(asked, names)
-    if int(asked["num_tasks"]) > len(members) * int(cluster.spec.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE):
-        raise Refusal("Task count specification invalid", 2025)
+    threads = core.sub.request.threads_per_core
+    if threads and int(asked.get("threads_per_core") or 0) > threads:
+        raise Refusal("Cannot request more threads per core than the job allocation", 2132)
     number = _number(cluster, live, asked)
     _check_task_tres(cluster, asked)
     check_gres(core, cluster.controller.state.table, asked, cluster.release)
@@ -214,16 +215,27 @@ def _with_places(asked: Mapping[str, Any], names: list[str]) -> dict[str, Any]:
 
 def _placed(cluster: LiveCluster, live: LiveJob, asked: Mapping[str, Any], wanted: Mapping[str, Any]) -> Place:
     """Return where a step goes; its GRES are free and the prolog is done there. Raises Refusal."""
-    free = rooms(live, cluster)
-    place = place_step(wanted, free, turn_of(cluster, live))
+    free, core = rooms(live, cluster), live.core
+    wanted = {
+        **wanted, "job_threads": core.sub.request.threads_per_core,
+        "threads_counted": since(cluster.release, "step_threads_counted"),
+    }  # fmt: skip
+    tasks, most = int(asked["num_tasks"]), int(cluster.spec.options.get("MaxTasksPerNode") or MAX_TASKS_PER_NODE)
+    place = place_step({**wanted, "num_tasks": min(tasks, most * len(free))}, free, turn_of(cluster, live))
+    if tasks > most * len(place.nodes):
+        raise Refusal("Task count specification invalid", 2025)
     while short := short_of_gres(cluster, live, asked, place.nodes, place.tasks):
         for k in short:  # another node may do
             free[k].used, free[k].steps = free[k].cpus, free[k].steps + 1
         place = place_step(wanted, free, turn_of(cluster, live))
     if live.configures:
         raise Refusal(PROLOG_RUNS, 2061)
-    assert live.core.alloc is not None
-    members = live.core.alloc.indices()
+    assert core.alloc is not None
+    by_gpu = asked.get("cpus_per_tres") and not asked.get("cpus_per_task")
+    if by_gpu and since(cluster.release, "steps_have_cpus_of_gpus"):
+        counts = gres_of_step(core, cluster.controller.state.table, asked, place.nodes, place.tasks, "gpu")
+        give_cpus_of_gpus(place, wanted, free, counts)
+    members = core.alloc.indices()
     if not node_programs.ready(cluster, live, tuple(int(members[i]) for i in place.nodes)):
         raise Refusal(PROLOG_RUNS, 2061)
     return place

@@ -25,7 +25,7 @@ LINKED = (
     "printenv printf pwd readlink realpath rm rmdir sed seq sh sort split tail tee test touch tr true uniq wc xargs "
     "sbatch squeue scontrol scancel srun sacct sinfo salloc sacctmgr sattach sprio sstat "
 )
-STARTED_S, SURE_S, ENDED_S, COMMAND_S = 8.0, 4.0, 20.0, 40.0
+STARTED_S, SURE_S, LAUNCHED_S, ENDED_S, COMMAND_S = 8.0, 4.0, 0.7, 20.0, 40.0
 MOST_CPUS, MOST_TASKS, MOST_ARRAY, MOST_BYTES = 800, 24, 4, 400_000
 LEFT = ("PATH", "TZ", "LANG", "SLURM_CONF", "LD_PRELOAD", "ORACLE_CLOCK", "PYTHONPATH")
 STANDIN = r"""#!/bin/bash
@@ -152,6 +152,9 @@ def submit(script: dict[str, Any]) -> dict[str, Any]:
         return not waits or ("Reason=None" not in answer[1] and time.time() - since > SURE_S)
 
     until(STARTED_S, started)
+    if "RUNNING" in states(answer[1]):  # one whose output cannot be opened fails at once
+        until(LAUNCHED_S, lambda: False)
+        answer[:] = shown(job)
     found["free_shown"] = list(answer)
     end(job)
     return found

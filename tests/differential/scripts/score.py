@@ -36,6 +36,8 @@ _TRACE = re.compile(r"^\++ .*\$'.*$", re.MULTILINE)  # of ``set -x``: bash quote
 _SPOOL = re.compile(r"/[^\s:']*/(\w+/job\d+/slurm_script)")  # under SlurmdSpoolDir, and in our cluster's folder
 _SPOOL_FOLDER = re.compile(r"(?<![\w/])(/var/spool/slurmd|/tmp/scripts-\w+/owner/c/spool)(?=[/\s]|$)")
 # what no two runs have in common: ``date`` and ``time``, and words that programs of another Debian have changed
+# whether tasks that start at once have an AccrueTime: it differs between two runs of one script
+_ACCRUED = re.compile(r"(?s)(?<=ArrayTaskId=)(.*?AccrueTime=)Unknown")
 _DATE = re.compile(r"\b(Mon|Tue|Wed|Thu|Fri|Sat|Sun) \w{3} +\d+ \d\d:\d\d:\d\d (AM |PM )?(UTC )?\d{4}")
 _TIMED = re.compile(r"^(real|user|sys)(\s+)(\d+m)?\d+[.,]\d+s?$", re.MULTILINE)
 _WORDING = (("integer expression expected", "integer expected"),)
@@ -70,7 +72,7 @@ def normal(text: str, job: str | None) -> str:
     text = _TRACE.sub(lambda line: _TRACED.sub(_as_before, line[0]), text)
     text = _SPOOL.sub(r"\1", _NAMED.sub(r"\1=*", _OURS.sub("", text)))
     text = _PID.sub(r"\1*", _TIME.sub("TIME", _SPOOL_FOLDER.sub("SPOOL", text)))
-    text = _TIMED.sub(r"\1 *", _DATE.sub("DATE", text))
+    text = _ACCRUED.sub(r"\1TIME", _TIMED.sub(r"\1 *", _DATE.sub("DATE", text)))
     for before, since in _WORDING:
         text = text.replace(before, since)
     if job is None:

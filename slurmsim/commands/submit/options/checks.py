@@ -128,14 +128,19 @@ def _cpus(chosen: Chosen, say: Messages) -> None:
     if not since(chosen.context.release, "cpus_by_task_or_gpu"):
         return
     task, gpu = "cpus-per-task", "cpus-per-gpu"
-    named = "cpu" in str(chosen.get("tres_per_task") or "").lower()
+    tres = str(chosen.get("tres_per_task") or "").lower()
+    named = "cpu" in tres or (tres and chosen.is_set(task))  # CPUs of tasks go beside what else a task is given
     by_task = chosen.written(task) or (named and chosen.written("tres-per-task"))
-    if (by_task and chosen.written(gpu)) or (chosen.from_variable(task) and chosen.from_variable(gpu)):
+    by_variable = chosen.from_variable(task) or (named and chosen.from_variable("tres-per-task"))
+    if (by_task and chosen.written(gpu)) or (by_variable and chosen.from_variable(gpu)):
         say.fatal("--cpus-per-task, --tres-per-task=cpu:#, and --cpus-per-gpu are mutually exclusive")
     if by_task and chosen.from_variable(gpu):
         chosen.reset(gpu)
-    elif chosen.written(gpu) and chosen.from_variable(task):
+    elif chosen.written(gpu) and by_variable:
         chosen.reset(task)
+        if named:
+            items = [item for item in str(chosen.get("tres_per_task")).split(",") if kind_of(item) != "cpu"]
+            chosen.values["tres_per_task"] = ",".join(items) or None
 
 
 def _task_tres(chosen: Chosen, say: Messages) -> None:

@@ -217,7 +217,8 @@ def step_environment(
 def exported(environ: Mapping[str, str], asked: str | None, outside: Mapping[str, str]) -> dict[str, str]:
     """Return what ``--export`` lets through to the tasks: all of `environ`, or its SLURM_* and the named variables.
 
-    `outside` is srun's own environment, where values of named variables come from.
+    `outside` is srun's own environment, where values of named variables come from. What goes through hides a value
+    given beside the name (_build_user_env, launch.c).
     """
     if asked is None:
         return dict(environ)
@@ -234,7 +235,7 @@ def exported(environ: Mapping[str, str], asked: str | None, outside: Mapping[str
         elif name in outside:
             found[name] = outside[name]
     kept = environ if everything else {n: v for n, v in environ.items() if n.startswith(("SLURM", "SPANK_"))}
-    return {**found, **{n: v for n, v in kept.items() if not (everything and n in found)}}
+    return {**found, **kept}
 
 
 def _words(text: str) -> list[str]:

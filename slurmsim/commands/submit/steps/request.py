@@ -68,7 +68,7 @@ class StepRequest:
         if "het_comp" in self.facts:  # it takes no more of an ordinary allocation than it asks for
             count = min(count, max(sizes.max_nodes, sizes.min_nodes))
         tasks = self._tasks(count if not sizes.max_nodes else min(count, sizes.max_nodes))
-        exact = bool(chosen.get("exact")) or chosen.is_set("cpus-per-task") or self._exclusive()
+        exact = bool(chosen.get("exact")) or self._counts_cpus() or self._exclusive()
         found: dict[str, Any] = {
             "job_id": self.facts["job_id"], "num_tasks": tasks, "cpu_count": self._cpus(tasks, least),
             "min_nodes": min(least, count), "max_nodes": max(most, min(least, count)), "exact": exact,
@@ -126,6 +126,14 @@ class StepRequest:
                 self.say.error(f"Requested node {name} is also in the excluded list.")
                 self._fail("Job not submitted.")
 
+    def _counts_cpus(self) -> bool:
+        """Return True if CPUs are asked for, by task or by GPU."""
+        return self.chosen.is_set("cpus-per-task") or self._has_cpus_of_gpus()
+
+    def _has_cpus_of_gpus(self) -> bool:
+        by_gpu = self.chosen.get("cpus_per_gpu") is not None
+        return by_gpu and since(self.chosen.context.release, "steps_have_cpus_of_gpus")
+
     def _exclusive(self) -> bool:
         """Return True for ``--exclusive``: of an allocation of srun's own only where it says how many CPUs it wants."""
         counted = self.chosen.is_set("cpus-per-task") or self.chosen.is_set("ntasks")
@@ -149,9 +157,23 @@ class StepRequest:
             return whole if self.own else least
         if per_task is not None:
             return tasks * int(per_task)
+        if self._has_cpus_of_gpus():
+            return self._gpus(tasks, least) * int(self.chosen.get("cpus_per_gpu"))
         if self.sizes.tasks_set or not self.own:
             return tasks
         return whole
+
+    def _gpus(self, tasks: int, least: int) -> int:
+        """GPUs that are asked for in all; 0 where the job's are used."""
+        chosen = self.chosen
+        for text, times in (
+            (_of_gpus(chosen.get("gpus")), 1), (_of_gpus(chosen.get("gpus_per_node")), least),
+            (asked_per_task(chosen), tasks), (chosen.get("gres"), least),
+        ):  # fmt: skip
+            counts = [count for name, _, count, _ in gres_items(str(text or ""), "step") if name == "gpu"]
+            if counts:
+                return times * sum(counts)
+        return 0
 
     def _name(self) -> str:
         if self.chosen.written("job-name"):
@@ -205,9 +227,7 @@ class StepRequest:
         for field, source in (("tres_per_node", "gpus_per_node"), ("tres_per_socket", "gpus_per_socket")):
             if self.chosen.get(source):
                 found[field] = ",".join(f"gres:gpu:{item}" for item in str(self.chosen.get(source)).split(",") if item)
-        found["gpus"] = (
-            ",".join(f"gpu:{item}" for item in str(self.chosen.get("gpus") or "").split(",") if item) or None
-        )
+        found["gpus"] = _of_gpus(self.chosen.get("gpus")) or None
         asked = [f"cpu:{found['cpu_count']}"] if found["exact"] else []
         asked += [f"gres:{gpu}" for gpu in (found["gpus"] or "").split(",") if gpu]
         found["tres_per_step"] = ",".join(asked) or None
@@ -232,3 +252,12 @@ class StepRequest:
             self.say.info(_LICENSES)
         if self.chosen.written("gpus-per-socket") and since(self.chosen.context.release, "gpus_per_socket_of_jobs"):
             self.say.info(_PER_SOCKET)
+
+
+def _of_gpus(text: object) -> str:
+    """Return an option about GPUs alone as GRES.
+
+    >>> _of_gpus("a100:2,1"), _of_gpus(None)
+    ('gpu:a100:2,gpu:1', '')
+    """
+    return ",".join(f"gpu:{item}" for item in str(text or "").split(",") if item)

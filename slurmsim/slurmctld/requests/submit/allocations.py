@@ -13,6 +13,7 @@ from slurmsim import sluid
 from slurmsim.core.placement.compiled_request import NOT_AVAILABLE
 from slurmsim.core.records.messages import Cancel, JobEnded, StartAtOnce
 from slurmsim.protocol import DENIED, INVALID_JOB, Refusal
+from slurmsim.release_changes import since
 from slurmsim.releases import row
 from slurmsim.slurmctld.base import het_jobs
 from slurmsim.slurmctld.base.job_cpus import cpus_on_nodes
@@ -200,7 +201,7 @@ def _of_one(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
     cpus = cpus_on_nodes(core, cluster)
     return {
         "job_id": live.id, "node_list": state.node_list(alloc), "nodes": [table.names[int(i)] for i in alloc.indices()],
-        "cpus": cpus, "partition": core.partition.name, "account": core.account or None, "qos": core.qos or None,
+        "cpus": cpus, "partition": _partition(cluster, live), "account": core.account or None, "qos": core.qos or None,
         "resv_name": core.reservation_name or None, "name": live.asked.get("name"),
         "mem_per_cpu": live.asked.get("pn_min_memory") if live.asked.get("mem_per_cpu") else None,
         "mem_per_node": live.asked.get("pn_min_memory") if not live.asked.get("mem_per_cpu") else None,
@@ -216,6 +217,12 @@ def _of_one(cluster: LiveCluster, live: LiveJob) -> dict[str, Any]:
         "stepmgr": table.names[int(alloc.indices()[0])] if has_stepmgr(cluster, live) else None,
         "sluid": sluid.text(cluster.storage.first(live).db_index),
     }  # fmt: skip
+
+
+def _partition(cluster: LiveCluster, live: LiveJob) -> str:
+    """Return the partition an allocation is told it has: the one it runs in, or all that were asked for."""
+    asked = str(live.asked.get("partition") or "")
+    return asked if "," in asked and not since(cluster.release, "partition_of_allocation") else live.core.partition.name
 
 
 def wait_allocation(cluster: LiveCluster, arguments: Mapping[str, Any], person: Person) -> dict[str, Any]:

@@ -93,6 +93,11 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(NOT_SUPPORTED)
     if _names_not_every_task(cluster, asked):
         raise SubmitError(BAD_TASK_COUNT)
+    features_first = since(cluster.release, "features_before_partitions")
+    if features_first and not cluster.network.followed:
+        if get("features"):
+            parse_constraint(str(get("features")), cluster.controller.state.table.known_features())
+        _check_features(cluster, asked)
     if _names_too_many(cluster, asked):
         raise SubmitError(BAD_NODE_COUNT)
     _check_partitions(cluster, asked)
@@ -104,7 +109,7 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
     check_gres(cluster, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
-    if not cluster.network.followed:  # older ones took them
+    if not features_first and not cluster.network.followed:  # older ones took them
         _check_features(cluster, asked)
     if not set(_named(cluster, asked)).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
@@ -134,8 +139,6 @@ def _check_partitions(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
     if not all(one.state in CLOSED for one in found):
         return
     _check_first(cluster, asked)
-    if asked.get("features") and not row(_BAD_FEATURE_ID, cluster.release):
-        parse_constraint(str(asked["features"]), cluster.controller.state.table.known_features())
     raise SubmitError(PARTITION_CLOSED)
 
 
