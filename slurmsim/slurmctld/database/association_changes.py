@@ -325,7 +325,13 @@ class Change(ABC):
         if parent is not None and not moves and len(settings) == 1:
             return []
         found = [self.text(key)]  # the text names its old parent
-        if moves and since(self.cluster.release, "moved_accounts_tell_users"):
+        tells = since(self.cluster.release, "moved_accounts_tell_users")
+        if moves and parent is not None and self._below([key], parent) is not None:
+            # the new parent takes the account's place first (_move_parent, as_mysql_assoc.c)
+            above: Key = (parent, "", "")
+            found += [self.text(above, told=True)] if tells else []
+            self.set_association(self.draft.associations[above], [("Parent", "", self.parent(key))])
+        if moves and tells:
             users = sorted(one for one in self.draft.associations if one[0] == key[0] and one[1])
             under = [self.text(one, told=True) for one in self._accounts_under(key)]
             twice = not since(self.cluster.release, "child_as_parent_is_told")

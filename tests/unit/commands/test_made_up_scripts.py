@@ -80,3 +80,39 @@ def test_gpus_of_a_step_are_not_held_against_each_other(cluster: Cluster, option
     code, _, error = cluster.run(f"srun -n 99 {options} true", "alice", **inside)
     said = f"srun: error: Unable to create step for job {job}: More processors requested than permitted\n"
     assert (code, error) == (1, said)
+
+
+SITE = """\
+ClusterName=tux
+SlurmctldHost=head(127.0.0.1)
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+GresTypes=gpu
+NodeName=v1 Sockets=2 CoresPerSocket=20 Gres=gpu:v:8
+PartitionName=gpu Nodes=v1 Default=YES DefCpuPerGPU=4
+PartitionName=plain Nodes=v1
+"""
+
+
+@pytest.mark.parametrize("release", RECORDED_RELEASES)
+@pytest.mark.parametrize(
+    ("options", "cpus", "gpus"),
+    [
+        ("--gpus-per-socket=1 --sockets-per-node=2 -n2", (8, 32, 8), (2, 2, 2)),
+        ("--gpus-per-socket=1 --sockets-per-node=1", (4, 32, 32), (2, 2, 2)),
+        ("--gpus-per-socket=2 --sockets-per-node=2", (16, 32, 32), (4, 4, 4)),
+        ("--gpus-per-socket=1 --sockets-per-node=2 -n2 -c8", (16, 16, 16), (1, 1, 2)),
+        ("-p plain --gpus-per-socket=1 --sockets-per-node=1 -n1", (1, 1, 1), (1, 1, 1)),
+    ],
+)
+def test_gpus_of_the_sockets_a_job_has_cores_of(
+    tmp_path: Path, release: str, options: str, cpus: tuple[int, ...], gpus: tuple[int, ...]
+) -> None:
+    (tmp_path / "gres.conf").write_text("AutoDetect=off\n", "utf-8")
+    cluster = Cluster(tmp_path, SITE, release=release)
+    cluster.text(f"sbatch {options} --wrap 'sleep 60'", "alice")
+    cluster.now += 5
+    shown = cluster.text("scontrol show job -d 1")
+    found = re.search(r"NumCPUs=(\d+)", shown), re.search(r"GRES=gpu:v:(\d+)", shown)
+    at = RECORDED_RELEASES.index(release)
+    assert [int(one[1]) for one in found if one] == [cpus[at], gpus[at]]

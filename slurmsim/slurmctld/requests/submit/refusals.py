@@ -93,11 +93,7 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
         raise SubmitError(NOT_SUPPORTED)
     if _names_not_every_task(cluster, asked):
         raise SubmitError(BAD_TASK_COUNT)
-    features_first = since(cluster.release, "features_before_partitions")
-    if features_first and not cluster.network.followed:
-        if get("features"):
-            parse_constraint(str(get("features")), cluster.controller.state.table.known_features())
-        _check_features(cluster, asked)
+    _check_features(cluster, asked, first=True)
     if _names_too_many(cluster, asked):
         raise SubmitError(BAD_NODE_COUNT)
     _check_partitions(cluster, asked)
@@ -109,8 +105,7 @@ def check(cluster: LiveCluster, asked: Mapping[str, Any], person: Person) -> Non
     check_gres(cluster, asked)
     if get("min_nodes") == 0:
         raise SubmitError(BAD_NODE_COUNT)
-    if not features_first and not cluster.network.followed:  # older ones took them
-        _check_features(cluster, asked)
+    _check_features(cluster, asked, first=False)
     if not set(_named(cluster, asked)).isdisjoint(names_of(get("exc_nodes"))):
         raise SubmitError(BAD_NODES)
     if get("script") and get("environment") == {} and not cluster.network.followed:  # older ones took it
@@ -181,9 +176,16 @@ def check_gres(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
                 raise SubmitError(BAD_GRES)
 
 
-def _check_features(cluster: LiveCluster, asked: Mapping[str, Any]) -> None:
-    """Refuse counts of several features outside of brackets, and unknown features that are preferred."""
+def _check_features(cluster: LiveCluster, asked: Mapping[str, Any], *, first: bool) -> None:
+    """Refuse counts of several features outside of brackets, and unknown features that are preferred.
+
+    `first`: before partitions are looked at, where all features are tested.
+    """
+    if cluster.network.followed or since(cluster.release, "features_before_partitions") != first:
+        return  # journals of older ones have such jobs
     text, preferred = str(asked.get("features") or ""), str(asked.get("prefer") or "")
+    if first and text:
+        parse_constraint(text, cluster.controller.state.table.known_features())
     counted = "*" in text and "[" not in text and not {"&", "|", ","}.isdisjoint(text)
     if counted and since(cluster.release, "counts_in_brackets"):
         raise SubmitError(BAD_FEATURE)
