@@ -39,7 +39,7 @@ clients: ## programs other people wrote for Slurm, against a live cluster
 
 upstream: ## Slurm's own test suite against a live cluster: SLURM_TESTSUITE=the folder `testsuite` of Slurm's sources
 	@.ci/setup dev,upstream
-	@nice $(BIN)/python -m tests.upstream.run -o upstream.json && $(BIN)/python -m tests.upstream.tell upstream.json
+	@nice $(BIN)/python -m tests.upstream.run -j 4 -o upstream.json && $(BIN)/python -m tests.upstream.tell upstream.json
 
 fast: ## install the compiled build into .venv-fast (again after an edit) and compare it with pure Python
 	@SLURMSIM_COMPILE=$(or $(SLURMSIM_COMPILE),1) VENV=$(FAST) .ci/setup dev

@@ -7,10 +7,11 @@ set -e
 prefix=$1 python=$2
 shift 2
 if [ -z "$UPSTREAM_INSIDE" ]; then
-    exec env UPSTREAM_INSIDE=1 unshare --user --map-root-user --mount --pid --fork --kill-child --mount-proc \
+    exec env UPSTREAM_INSIDE=1 unshare --user --map-root-user --mount --net --pid --fork --kill-child --mount-proc \
         "$0" "$prefix" "$python" "$@"
 fi
 unset UPSTREAM_INSIDE
+ip link set lo up  # a network of its own, as clusters beside each other have one port
 for file in passwd group profile; do
     mount --bind "$prefix/namespace/$file" /etc/$file
 done
