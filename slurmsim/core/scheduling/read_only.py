@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NoReturn, Protocol, get_args
 from weakref import ref
@@ -60,9 +60,18 @@ _SHOWN: dict[type, type] = {
 }
 """What is shown as a facade, and which part of the port it has."""
 
+
 _DECISIONS = frozenset({*get_args(Decision), Change})
 _ABOUT = frozenset({"job", "record", "partition"})  # fields of decisions that name what the policy was shown
 _INNER = frozenset({"starts", "changes"})  # fields that hold decisions
+
+
+def _places(names: list[str]) -> tuple[list[str], list[int], list[int]]:
+    """Return the fields of a decision, and the places of those that name what the policy saw, and of inner ones."""
+    return names, [k for k, n in enumerate(names) if n in _ABOUT], [k for k, n in enumerate(names) if n in _INNER]
+
+
+_FIELDS = {kind: _places([field.name for field in dataclasses.fields(kind)]) for kind in _DECISIONS}
 _LASTING = frozenset({View, PoolView, Job, Record, Partition, CompiledRequest, Reservation})
 _LISTS = frozenset({"records", "fitting"})  # a list of its own, says the port
 _LIVE = frozenset({"pending"})  # of a pool: the list itself, says the port
@@ -84,11 +93,15 @@ class Rows(list[Any]):
 class LiveRows(Sequence[Any]):
     """A list of the core, shown row by row as it is when it is read."""
 
-    __slots__ = ("__item", "__size")
+    __slots__ = ("__each", "__item", "__size")
 
     def __init__(self, rows: Sequence[Any], shown: Callable[[Any], Any]) -> None:
         self.__item: Callable[[Any], Any] = lambda at: shown(rows[at])
+        self.__each: Callable[[], Iterator[Any]] = lambda: map(shown, rows)
         self.__size = rows.__len__
+
+    def __iter__(self) -> Iterator[Any]:
+        return self.__each()
 
     def __getitem__(self, at: Any) -> Any:
         return self.__item(at)
@@ -154,7 +167,9 @@ class Guard:
 
         def read(facade: Any) -> Any:
             value = getattr(behind(facade), name)
-            return value if type(value) in _PLAIN else shown(value)
+            if type(value) in _PLAIN:
+                return value
+            return self._shown.get(id(value)) or shown(value)
 
         return property(read)
 
@@ -167,8 +182,9 @@ class Guard:
         def call(facade: Any, *given: Any, **named: Any) -> Any:
             if name in _ABSENT:
                 return None
-            found = getattr(behind(facade), name)(*map(real, given), **{key: real(one) for key, one in named.items()})
-            return list(map(shown, found)) if name in _LISTS else shown(found)
+            told = {key: real(one) for key, one in named.items()} if named else named
+            found = getattr(behind(facade), name)(*map(real, given), **told)
+            return self._each(found) if name in _LISTS else shown(found)
 
         call.__name__ = name
         return call
@@ -189,10 +205,15 @@ class Guard:
                 known = self._shown[id(value)] = maker(value)
             return known
         if kind is tuple:
-            return tuple(map(self.shown, value))
+            return tuple(self._each(value))
         if isinstance(value, list):
-            return Rows(map(self.shown, value))
+            return Rows(self._each(value))
         return self._other(value)
+
+    def _each(self, values: Iterable[Any]) -> list[Any]:
+        """Return each of `values` as the policy may see it; most of them it has seen before."""
+        shown = self.shown
+        return [self._shown.get(id(value)) or shown(value) for value in values]  # the table may become another one
 
     def _other(self, value: Any) -> Any:
         if isinstance(value, (array, np.ndarray)):
@@ -214,22 +235,22 @@ class Guard:
         if behind is not None:
             return behind(value)
         if kind in (list, Rows, LiveRows):
-            return list(map(self.real, value))
+            of = self._behind.get
+            return [one(item) if (one := of(type(item))) is not None else self.real(item) for item in value]
         return tuple(map(self.real, value)) if kind is tuple else value
 
     def decided(self, decision: Any) -> Any:
         """Return `decision` about what is behind the facades in it; what is none comes back as it is."""
         if type(decision) not in _DECISIONS:
             return self.real(decision) if type(decision) in self._behind else decision
-        found = {}
-        for field in dataclasses.fields(decision):
-            value = getattr(decision, field.name)
-            if field.name in _ABOUT:
-                value = self.real(value)
-            elif field.name in _INNER and isinstance(value, (list, tuple)):
-                value = [self.decided(one) for one in value]
-            found[field.name] = value
-        return type(decision)(**found)
+        names, about, inner = _FIELDS[type(decision)]
+        found = [getattr(decision, name) for name in names]
+        for at in about:
+            found[at] = self.real(found[at])
+        for at in inner:
+            if isinstance(found[at], (list, tuple)):
+                found[at] = [self.decided(one) for one in found[at]]
+        return type(decision)(*found)
 
     def passes_on(self, now: int, n_queued: int) -> bool:
         """Count a decision at `now`; False if there have been more than any pass needs."""
