@@ -31,6 +31,8 @@ def input_columns(workload: Workload) -> list[pa.Array]:
         "nodes": np.where((ints["nodes"] < 0) | shaped, NULL, ints["nodes"]),
         "cpus": np.where((ints["tasks"] < 0) | shaped, NULL, ints["tasks"] * ints["cpus_per_task"]),
         "run_time_s": np.where((ints["run_time"] < 0) | shaped, NULL, ints["run_time"]),
+        "log_start": np.where(ints["log_start"] < 0, NULL, ints["log_start"]),
+        "log_end": np.where(ints["log_end"] < 0, NULL, ints["log_end"]),
     }
     return [
         coded_array(user.codes, user.values) if column.kind == "text"

@@ -9,7 +9,7 @@ and the core for events and usage.
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 OLDEST = 3  # traces of this version are still read
 
 
@@ -235,6 +235,8 @@ INPUTS: Table = {
     "nodes": Column("int64?", "", "Nodes it asks for at least; null for none, or where the policy decides."),
     "cpus": Column("int64?", "", "CPUs it asks for: tasks times CPUs a task; null for none."),
     "run_time_s": Column("int64?", "s", "How long it runs; null where that is unknown, or depends on its shape."),
+    "log_start": Column("int64?", "time", "When it started by the log, to compare with; null where unknown.", 7),
+    "log_end": Column("int64?", "time", "When it ended by the log; null where unknown.", 7),
 }
 
 # Further columns of a run in which power is known.

@@ -45,6 +45,9 @@ _EVENTS = ("time", "event", "job_id", "state", "reason", "partition", "nodes", "
 _REQUIRED = ("job_id", "submit", "start", "end", "node_list")
 
 
+_INPUTS = {name: column for name, column in schema.INPUTS.items() if not name.startswith("log_")}  # what is judged
+
+
 @dataclass(slots=True)
 class _Run:
     """One run as read. `allowance_s` None: limits were not enforced."""
@@ -106,7 +109,7 @@ def validate_trace(folder: Path | str) -> ValidationReport:
         complete,
         power,
         None if power is None else read_table(path / "phases.parquet", schema.PHASES),
-        read_table(path / "inputs.parquet", schema.INPUTS) if (path / "inputs.parquet").exists() else None,
+        read_table(path / "inputs.parquet", _INPUTS) if (path / "inputs.parquet").exists() else None,
         saving := saving_facts(manifest.get("checkpoints"), str(manifest_file)),
         None if saving is None else read_table(path / "checkpoints.parquet", schema.CHECKPOINTS),
         manifest["cluster"].get("networks"),

@@ -205,22 +205,26 @@ def test_a_live_cluster_goes_on_as_it_was(kind: type[Any], case: str, tmp_path: 
 
 @kinds
 def test_in_a_sweep(kind: type[Any], tmp_path: Path) -> None:
-    """A cell runs in a process of its own and decides the same."""
-    script(kind, "cancel with grace")
-    policy = kind()
-    policy.steps = CASES["cancel with grace"][0]  # in another process the class has none
-    alone = slurmsim.run(JOBS, nodes=4, policy=kind, out=tmp_path / "alone")
+    """Each cell runs in a process of its own and decides the same."""
+    policies, alone = [], {}
+    for case, (steps, _) in CASES.items():
+        script(kind, case)
+        alone[case] = slurmsim.run(JOBS, nodes=4, policy=kind, out=tmp_path / "alone").summary
+        policy = kind()
+        policy.steps = steps  # in another process the class has none
+        policies.append({"name": case.replace(" ", "_"), "policy": policy})
+    Script.steps = []
     JOBS.to_parquet(tmp_path / "log.parquet")
     swept = slurmsim.sweep(
-        {
-            "workloads": [{"workload": str(tmp_path / "log.parquet"), "nodes": 4}],
-            "policies": [{"name": "script", "policy": policy}],
-        },
+        {"workloads": [{"workload": str(tmp_path / "log.parquet"), "nodes": 4}], "policies": policies},
         out=tmp_path / "swept",
     )
     assert swept.failed == []
-    row = swept.frame().iloc[0]
-    assert (row["cancelled"], row["mean_wait_s"]) == (1, alone.summary["mean_wait_s"])
+    rows = swept.frame().set_index("policy")
+    for case, expected in alone.items():
+        found = rows.loc[case.replace(" ", "_")]
+        for measure in ("cancelled", "completed", "timeout", "requeues", "mean_wait_s", "makespan_s"):
+            assert found[measure] == expected[measure], (case, measure)
 
 
 WITHOUT_KERNELS = """

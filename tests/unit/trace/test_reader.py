@@ -124,7 +124,7 @@ def broken(folder: Path, name: str, change) -> None:
         (lambda f: (f / "run.json").write_text("{}"), "run.json: trace_schema: not a slurmsim trace"),
         (
             lambda f: (f / "run.json").write_text(json.dumps({"trace_schema": 99})),
-            r"run.json: trace_schema: schema version 99 \(expected version 3 to 6\)",
+            r"run.json: trace_schema: schema version 99 \(expected version 3 to 7\)",
         ),
         (lambda f: (f / "jobs.parquet").unlink(), "jobs.parquet: missing from the trace"),
         (lambda f: broken(f, "jobs.parquet", lambda b: b[: len(b) // 2]), "jobs.parquet: not a readable Parquet file"),
