@@ -138,7 +138,7 @@ def broken(folder: Path, name: str, change) -> None:
                 pq.read_table(f / "jobs.parquet").replace_schema_metadata({"slurmsim.trace_schema": "0"}),
                 f / "jobs.parquet",
             ),
-            r"jobs.parquet: schema version 0 \(expected version 3 to 6\)",
+            r"jobs.parquet: schema version 0 \(expected version 3 to 7\)",
         ),
     ],
 )
