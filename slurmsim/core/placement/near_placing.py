@@ -34,12 +34,12 @@ def is_near(request: CompiledRequest, free: FreeState, table: NodeTable) -> bool
     """Return True if it matters which cores and devices `request` has of a share of a node.
 
     That is so where devices are beside some sockets only. It is so anywhere for jobs that are bound to the cores beside
-    them, or ask for GPUs of each socket.
+    them, or ask for GPUs of each socket with no CPUs for each.
     """
     if request.whole or request.all_cores:
         return False
     if free.unheld is None:
-        by_socket = any(asked.scope == "socket" for asked in request.asked.gres)
+        by_socket = not request.asked.cpus_per_gpu and any(one.scope == "socket" for one in request.asked.gres)
         return bool(request.gres) and table.unit != "node" and (by_socket or is_bound(request, table))
     return bool(request.candidates & free.unheld.local.nodes)
 
