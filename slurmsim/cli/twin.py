@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -160,7 +161,9 @@ def _page(ends: ExitStack) -> Callable[[Twin], None]:
 
     Raises ModuleNotFoundError where the extra ``web`` is not installed, before any round.
     """
-    import slurmsim.web.serve  # noqa: F401 -- what the page's own process will import
+    for name in ("uvicorn", "starlette"):  # what the page's own process will import
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
     from slurmsim.live.followed import FollowedPage
     from slurmsim.twin.folder import write
 
