@@ -139,6 +139,14 @@ class TextColumn:
         there[self.codes[:1] if self.codes.strides == (0,) else self.codes] = True
         return there.nonzero()[0].tolist()
 
+    def said(self) -> npt.NDArray[np.bool_]:
+        """Return of each row whether it says something."""
+        return np.array([bool(text) for text in self.values], np.bool_)[self.codes]
+
+    def is_silent(self) -> bool:
+        """Return True if no row says anything."""
+        return not any(self.values[code] for code in self.used())
+
     def take(self, rows: npt.NDArray[Any]) -> TextColumn:
         return TextColumn(taken(self.codes, rows), self.values)
 

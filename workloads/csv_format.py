@@ -88,8 +88,7 @@ class CsvFormat:
 def _says_anything(workload: Workload, name: str) -> bool:
     if name in INT_COLUMNS:
         return bool((workload.ints[name] != INT_COLUMNS[name][1]).any())
-    column = workload.texts[name]
-    return any(column.values[code] for code in np.unique(column.codes).tolist())
+    return not workload.texts[name].is_silent()
 
 
 def _whole(column: tuple[str, ...], lines: list[int], name: str, path: Path) -> pa.Array:

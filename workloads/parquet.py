@@ -229,8 +229,7 @@ def to_table(workload: Workload) -> pa.Table:
 def _told(workload: Workload) -> set[str]:
     """Columns a file of the workload has: all, but those of `ADDED` that say nothing."""
     silent = {name for name in ADDED if name in INT_COLUMNS and (workload.ints[name] == INT_COLUMNS[name][1]).all()}
-    texts = ((name, workload.texts[name]) for name in ADDED if name in TEXT_COLUMNS)
-    silent |= {name for name, column in texts if not any(column.values[code] for code in np.unique(column.codes))}
+    silent |= {name for name in ADDED if name in TEXT_COLUMNS and workload.texts[name].is_silent()}
     return {*INT_COLUMNS, *TEXT_COLUMNS} - silent
 
 

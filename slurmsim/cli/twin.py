@@ -124,14 +124,14 @@ def _follow(args: argparse.Namespace) -> int:
         def tell(one: Round) -> None:
             totals.add(one)
             last[:] = [one]
+            publish()  # before the line: a reader of the line finds the gauges of its round
             show(as_line(one))
             sys.stdout.flush()
-            publish()
 
         def fail(error: Exception) -> None:
             totals.failed += 1
-            print(f"slurmsim: error: {clipped(str(error), MOST_ERROR)}", file=sys.stderr, flush=True)
             publish()
+            print(f"slurmsim: error: {clipped(str(error), MOST_ERROR)}", file=sys.stderr, flush=True)
 
         def publish() -> None:
             gauges = as_gauges(last[0] if last else None, totals)

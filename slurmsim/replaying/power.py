@@ -63,7 +63,7 @@ def _check_applications(options: RunOptions, workload: Workload, spec: PowerSpec
     applications = Applications(workload, spec)
     needs = "" if spec.cap_mw is None else "--power-cap"
     column = workload.texts["app"]
-    without = np.flatnonzero(~np.array([bool(text) for text in column.values], np.bool_)[column.codes])
+    without = np.flatnonzero(~column.said())
     if needs and len(without):
         job = int(workload.ints["job_id"][without[0]])
         raise ConfigError(f"job {job} has no application, which {needs} needs", file=options.workload, field="app",

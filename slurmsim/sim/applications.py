@@ -13,8 +13,7 @@ from slurmsim.workload import Workload
 
 def has_applications(workload: Workload) -> bool:
     """Return True if a job of `workload` says what its application is."""
-    column = workload.texts["app"]
-    return any(column.values[code] for code in column.used())
+    return not workload.texts["app"].is_silent()
 
 
 class Applications:
@@ -33,7 +32,7 @@ class Applications:
         for name, silent in (("min_nodes", -1), ("max_nodes", -1), ("malleable", 0)):
             sized |= workload.ints[name] != silent
         column = workload.texts["app"]
-        named = np.array([bool(text) for text in column.values], np.bool_)[column.codes]
+        named = column.said()
         if (lost := np.flatnonzero(sized & ~named)).size:
             raise self._wrong(int(lost[0]), "app", "sizes, and no application", "one, as in docs/workloads.md")
         if power is None and named.any():

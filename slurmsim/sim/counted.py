@@ -126,7 +126,8 @@ class CountedRun:
     def run(self, flush: Callable[[], None] | None = None) -> None:
         """Simulate to the end, or to `until`; `flush` is called every 256 instants.
 
-        May be interrupted (KeyboardInterrupt) between two instants; the trace is then that of all before.
+        May be interrupted (KeyboardInterrupt): the trace is then what happened until there. Of the last instant it has
+        all with a compiled kernel, and maybe only the first part with one in Python.
         """
         env, until = self._simulation.env, self._simulation.until
         self._flush = flush

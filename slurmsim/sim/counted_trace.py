@@ -195,8 +195,7 @@ def states_of(workload: Workload) -> Texts:
     said = workload.texts["outcome"]
     failed = (workload.ints["exit_code"] != 0) | (workload.ints["exit_signal"] != 0)
     values = [str(JobState.COMPLETED), str(JobState.FAILED), *said.values]
-    silent = np.array([not value for value in said.values])[said.codes]
-    return np.where(silent, failed, said.codes + np.int64(2)), values
+    return np.where(said.said(), said.codes + np.int64(2), failed), values
 
 
 def _exit_codes(workload: Workload) -> Texts:

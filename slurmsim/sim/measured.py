@@ -11,8 +11,7 @@ from slurmsim.workload import Workload
 
 def is_measured(workload: Workload) -> bool:
     """Return True if a job of `workload` has measured watts."""
-    column = workload.texts["watts"]
-    return any(column.values[code] for code in column.used())
+    return not workload.texts["watts"].is_silent()
 
 
 class Measured:
@@ -27,8 +26,7 @@ class Measured:
     def __init__(self, workload: Workload) -> None:
         column, app = workload.texts["watts"], workload.texts["app"]
         self._series: dict[int, MeasuredPower] = {}  # by the code of the cell
-        told = np.array([bool(text) for text in column.values], np.bool_)[column.codes]
-        rows = np.flatnonzero(told)
+        rows = np.flatnonzero(column.said())
         for code in column.used():
             if column.values[code]:
                 try:

@@ -17,6 +17,8 @@ from slurmsim.protocol import Refusal, Unreachable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from slurmsim.commands.io import Io
 
 _OPTIONS = options(
@@ -61,15 +63,20 @@ def run(argv: list[str], io: Io) -> int:
     if "C" in found:
         io.out(f"NodeName={nodes or here} {' '.join(f'{key}={value}' for key, value in _machine().items())}\n")
         return 0
+    if "Z" not in found and not nodes:
+        raise _stop(io, "slurmd: error: -N NODE says which node it is")
+    if "D" in found:
+        _stay(lambda: _register(io, nodes, found, here))
+    else:
+        _register(io, nodes, found, here)
+    return 0
+
+
+def _register(io: Io, nodes: str | None, found: dict[str, str | None], here: str) -> None:
     if "Z" in found:
         _register_dynamic(io, nodes or here.partition(".")[0], found.get("conf") or "", here)
-    elif not nodes:
-        raise _stop(io, "slurmd: error: -N NODE says which node it is")
     else:
-        _ask(io, "node_action", nodes, action="register", nodes=nodes)
-    if "D" in found:
-        _stay()
-    return 0
+        _ask(io, "node_action", nodes or "", action="register", nodes=nodes)
 
 
 def _ask(io: Io, name: str, node: str, **arguments: object) -> dict[str, object]:
@@ -103,20 +110,17 @@ def _register_dynamic(io: Io, name: str, conf: str, here: str) -> None:
         io.error(f"slurmd: Autodetected Gres for dynamic node {name}: {found['gres']}")
 
 
-def _stay() -> None:
-    """Stay until a signal says to end."""
+def _stay(register: Callable[[], None]) -> None:
+    """Register, and stay until a signal says to end; one that comes sooner is kept until then."""
     import signal
 
-    def told(number: int, frame: object) -> None:
-        raise Stop(0)
-
     numbers = (signal.SIGTERM, signal.SIGINT)
-    before = [signal.signal(number, told) for number in numbers]
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
-        signal.pause()
+        register()
+        signal.sigwait(numbers)
     finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _stop(io: Io, text: str) -> Stop:
