@@ -1,9 +1,9 @@
 """The few loops that have to be as fast as C: plain Python here, an extension where one could be built.
 
-A module of this package works on numbers and arrays alone, `rows` on tuples of cells, `picking` and `numbers` on bytes.
-It runs as it stands; beside it lies a file of types (``.pxd``) with which Cython makes an extension of the same source
-(docs/speed.md). The extension ``_slurmsim_NAME`` carries the hash of all these files, since kernels know each other's
-types: one made from others is not used.
+A module of this package works on numbers and arrays alone, `rows` on tuples of cells, `picking` and `numbers` on bytes,
+`facades` on objects of the core. It runs as it stands; beside it lies a file of types (``.pxd``) with which Cython
+makes an extension of the same source (docs/speed.md). The extension ``_slurmsim_NAME`` carries the hash of all these
+files, since kernels know each other's types: one made from others is not used.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 MODULES = (
-    "amounts", "arrays", "atoms", "counts", "cycle", "happenings", "limits", "numbers", "picking", "placement",
-    "priorities", "queue", "rows", "running", "slurm_run",
+    "amounts", "arrays", "atoms", "counts", "cycle", "facades", "happenings", "limits", "numbers", "picking",
+    "placement", "priorities", "queue", "rows", "running", "slurm_run",
 )  # fmt: skip
 
 

@@ -29,11 +29,14 @@ class PassWatch:
         self.limit_s = limit_s
         self._lock = threading.Lock()
         self._due: float | None = None
-        self._thread = 0
+        self._thread = self._watched_in = 0  # of Python and of the system: a thread and a process
         self._told = False
 
     def __enter__(self) -> None:
-        _watch(self)
+        process = os.getpid()
+        if self._watched_in != process:
+            _watch(self, process)
+            self._watched_in = process
         with self._lock:
             self._thread, self._due = threading.get_ident(), time.monotonic() + self.limit_s
 
@@ -65,13 +68,12 @@ _watches: WeakSet[PassWatch] = WeakSet()
 _watching = 0  # the process that has the thread
 
 
-def _watch(watch: PassWatch) -> None:
-    """Have the thread look at `watch`, which starts it in a process that has none."""
+def _watch(watch: PassWatch, process: int) -> None:
+    """Have the thread look at `watch`, which starts it in a `process` that has none."""
     global _watching
-    if watch not in _watches:
-        _watches.add(watch)
-    if _watching != os.getpid():
-        _watching = os.getpid()
+    _watches.add(watch)
+    if _watching != process:
+        _watching = process
         threading.Thread(target=_look, name="passes", daemon=True).start()
 
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _WAITS: Final = frozenset({Reason.NONE, Reason.RESOURCES, Reason.PRIORITY})
 _OVER: Final = object()
+_AT_ONCE: Final = 256  # decisions of a policy from outside that are counted together
 SHOWN: Final = ("last_cycle", "last_walk")  # what commands go on to tell of a policy that begins anew
 
 
@@ -248,7 +249,7 @@ class PolicyHost:
     def _run(self, solved: tuple[Any, Any] | None) -> None:
         if self._test.preemption is not None:
             self._test.preemption.in_progress.clear()
-        policy, now = self.policy, self.state.now
+        policy, now, guard = self.policy, self.state.now, self._guard
         try:
             decisions: Any
             if solved is None:
@@ -265,21 +266,29 @@ class PolicyHost:
             raise self._broken(error) from error
         send: Any = getattr(decisions, "send", None) or (lambda _: next(decisions))
         outcome: Any = None
+        last: Any = None
+        n_decided = 0
         while True:
             try:
                 # as `send` alone, but for its StopIteration: caught in compiled code, one costs more than most passes
                 decision = next(decisions, _OVER) if outcome is None else next(map(send, (outcome,)), _OVER)
             except (Exception, SystemExit) as error:
                 raise self._broken(error) from error
+            if guard is not None and (decision is _OVER or n_decided == _AT_ONCE):
+                if not guard.passes_on(now, n_decided, self.state.queue):
+                    raise PolicyError(policy.name, f"goes on deciding at {now}: its last decision was {last!r}")
+                n_decided = 0
             if decision is _OVER:
                 self._mark()
                 return
-            if self._guard is not None:
-                decision = self._guard.decided(decision)
-                if not self._guard.passes_on(now, len(self.state.queue)):
-                    raise PolicyError(policy.name, f"goes on deciding at {now}: its last decision was {decision!r}")
+            n_decided, last = n_decided + 1, decision
             try:
-                outcome = self._start(decision) if type(decision) is Start else self._carry_out(decision)
+                if type(decision) is not Start:
+                    outcome = self._carry_out(decision if guard is None else guard.decided(decision))
+                elif guard is None:
+                    outcome = self._start(decision, decision.job, decision.partition)
+                else:  # most decisions are starts: no second one is made
+                    outcome = self._start(decision, guard.behind(decision.job), guard.behind(decision.partition))
             except PolicyError as error:
                 raise PolicyError(error.policy, f"{error.message}{_line_of(decisions)}") from error
 
@@ -373,12 +382,13 @@ class PolicyHost:
 
     def decide(self, decision: Any) -> Any:
         """Carry out a decision of a driver that decides in place of the policy; return its outcome."""
-        return self._start(decision) if type(decision) is Start else self._carry_out(decision)
+        if type(decision) is Start:
+            return self._start(decision, decision.job, decision.partition)
+        return self._carry_out(decision)
 
     def _carry_out(self, decision: Any) -> Any:
+        """Carry out a decision that is no `Start`; return its outcome. Raises PolicyError for what is none."""
         kind = type(decision)
-        if kind is Start:
-            return self._start(decision)
         if kind is Plan:
             job = decision.job
             if isinstance(job, Record):
@@ -442,12 +452,14 @@ class PolicyHost:
             text = f"yielded {type(decision).__name__} for {time!r} (expected whole seconds, at least {earliest})"
             raise PolicyError(self.policy.name, text)
 
-    def _start(self, decision: Start) -> bool | None:
-        """Start the job if it fits; False if it does not, None if a limit forbids it."""
-        target = decision.job
+    def _start(self, decision: Start, target: Any, partition: Any) -> bool | None:
+        """Start the job of `target` if it fits; False if it does not, None if a limit forbids it.
+
+        `target` and `partition` are those that the decision names, as the core has them.
+        """
         state, test = self.state, self._test
         limits = test.accounting.limits
-        job, records = self._target(decision)
+        job, records = self._target(target, partition)
         if limits is not None and job.id in limits.waiting:
             return None  # refused in this very pass
         if job.state != JobState.PENDING or not job.queued:
@@ -481,9 +493,8 @@ class PolicyHost:
             return None
         return False
 
-    def _target(self, decision: Start) -> tuple[Job, Sequence[Record]]:
+    def _target(self, target: Any, partition: Any) -> tuple[Job, Sequence[Record]]:
         """Return the job that a policy means, and its records that may be started. Raises PolicyError."""
-        target = decision.job
         records: Sequence[Record]
         if isinstance(target, Record):
             records, job = (target,), target.job
@@ -491,8 +502,8 @@ class PolicyHost:
             records, job = self.state.queue.jobs.get(target.id, ()), target
         else:
             raise PolicyError(self.policy.name, f"started {target!r}, which is no job of the view")
-        if decision.partition is not None:
-            records = [record for record in records if record.partition is decision.partition]
+        if partition is not None:
+            records = [record for record in records if record.partition is partition]
         return job, records
 
     def _start_together(self, decision: StartTogether) -> bool | None:

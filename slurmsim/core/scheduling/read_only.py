@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from types import MappingProxyType
-from typing import Any, NoReturn, Protocol, get_args
+from typing import Any, Protocol, get_args
 from weakref import ref
 
 import numpy as np
@@ -30,8 +30,12 @@ from slurmsim.core.reservations.access import Access
 from slurmsim.core.scheduling.planned_nodes import ReservedNodes, WholeNodes
 from slurmsim.core.scheduling.policy_view import View
 from slurmsim.core.scheduling.pool_view import PoolView
+from slurmsim.kernel import load
 from slurmsim.policy import Change, Decision, cluster, plans, pools, slurm
 
+_facades = load("facades")
+Rows = _facades.Rows
+behind: Callable[[Any], Any] = _facades.behind
 _PLAIN = frozenset({int, float, str, bool, type(None)})
 PASS_LIMIT = 1_000_000
 """Decisions of a policy from outside at one instant, beside a hundred for each job in the queue; more are no pass."""
@@ -78,18 +82,6 @@ _LIVE = frozenset({"pending"})  # of a pool: the list itself, says the port
 _ABSENT = frozenset({"shared_nodes"})  # None: the kernel's own arrays are not shown
 
 
-class Rows(list[Any]):
-    """A sequence that the policy may read, and copy with `sorted` or `list`."""
-
-    __slots__ = ()
-
-    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
-        raise TypeError("this sequence of the view is read only (expected a copy: sorted(...) or list(...))")
-
-    append = extend = insert = remove = pop = clear = sort = reverse = _refuse
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
-
-
 class LiveRows(Sequence[Any]):
     """A list of the core, shown row by row as it is when it is read."""
 
@@ -110,26 +102,12 @@ class LiveRows(Sequence[Any]):
         return self.__size()
 
 
-class Facade:
-    """Base of all facades."""
-
-    __slots__ = ()
-
-    def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise AttributeError(f"{name} of a {type(self).__name__} is read only (expected a decision that is yielded)")
-
-    __delattr__ = __setattr__  # type: ignore[assignment]
-
-    def __reduce_ex__(self, _: Any) -> NoReturn:
-        raise TypeError(f"a {type(self).__name__} of the view cannot be copied or kept in a file (expected its id)")
-
-
 class Guard:
     """Shows the objects of one core to one policy, and finds them again in what it decides."""
 
     def __init__(self) -> None:
-        self._makers: dict[type, Callable[[Any], Any]] = {}
-        self._behind: dict[type, Callable[[Any], Any]] = {}
+        self.behind = behind
+        self._kinds: dict[type, type] = {}
         self._shown: dict[int, Any] = {}
         self._most = _KEPT
         self._instant, self._decisions = -1, 0
@@ -138,45 +116,24 @@ class Guard:
 
     def _add(self, kind: type, port: type) -> None:
         """Make the facade of `kind`, with the members of `port`."""
-
-        def describe(facade: Any) -> str:
-            return repr(behind(facade))
-
-        space = {"__slots__": ("__weakref__", "_real"), "__doc__": port.__doc__, "__repr__": describe}
-        made = type(kind.__name__, (Facade,), space)
-        slot: Any = made._real  # type: ignore[attr-defined]
-        del made._real  # type: ignore[attr-defined]  # only what is defined here reaches what is behind
-        behind = slot.__get__
+        space = {"__slots__": (), "__doc__": port.__doc__, "__repr__": lambda facade: repr(behind(facade))}
+        made = type(kind.__name__, (_facades.Facade,), space)
         for name in dir(port):
             if not name.startswith("_"):
                 member = getattr(port, name)
-                of = self._property if isinstance(member, property) else self._method
+                of = self._reads if isinstance(member, property) else self._method
                 if kind is PoolView and name in _LIVE:
                     of = self._live
-                setattr(made, name, of(name, behind))
+                setattr(made, name, of(name))
+        self._kinds[kind] = made
 
-        def make(real: Any) -> Any:
-            facade: Any = object.__new__(made)
-            slot.__set__(facade, real)
-            return facade
+    def _reads(self, name: str) -> Any:
+        return _facades.Reads(name, self._shown, self.shown)
 
-        self._makers[kind], self._behind[made] = make, behind
-
-    def _property(self, name: str, behind: Callable[[Any], Any]) -> Any:
-        shown = self.shown
-
-        def read(facade: Any) -> Any:
-            value = getattr(behind(facade), name)
-            if type(value) in _PLAIN:
-                return value
-            return self._shown.get(id(value)) or shown(value)
-
-        return property(read)
-
-    def _live(self, name: str, behind: Callable[[Any], Any]) -> Any:
+    def _live(self, name: str) -> Any:
         return property(lambda facade: LiveRows(getattr(behind(facade), name), self.shown))
 
-    def _method(self, name: str, behind: Callable[[Any], Any]) -> Any:
+    def _method(self, name: str) -> Any:
         shown, real = self.shown, self.real
 
         def call(facade: Any, *given: Any, **named: Any) -> Any:
@@ -194,15 +151,15 @@ class Guard:
         kind = type(value)
         if kind in _PLAIN:
             return value
-        maker = self._makers.get(kind)
-        if maker is not None:
+        facade = self._kinds.get(kind)
+        if facade is not None:
             if kind not in _LASTING:
-                return maker(value)
+                return _facades.make(facade, value)
             known = self._shown.get(id(value))
             if known is None:
                 if len(self._shown) > self._most:
                     self._forget()
-                known = self._shown[id(value)] = maker(value)
+                known = self._shown[id(value)] = _facades.make(facade, value)
             return known
         if kind is tuple:
             return tuple(self._each(value))
@@ -211,9 +168,9 @@ class Guard:
         return self._other(value)
 
     def _each(self, values: Iterable[Any]) -> list[Any]:
-        """Return each of `values` as the policy may see it; most of them it has seen before."""
-        shown = self.shown
-        return [self._shown.get(id(value)) or shown(value) for value in values]  # the table may become another one
+        """Return each of `values` as the policy may see it."""
+        found: list[Any] = _facades.each(values, [], self._shown, self.shown)
+        return found
 
     def _other(self, value: Any) -> Any:
         if isinstance(value, (array, np.ndarray)):
@@ -231,18 +188,14 @@ class Guard:
     def real(self, value: Any) -> Any:
         """Return what is behind `value`, or it as it is: a facade, or a list or tuple of them."""
         kind = type(value)
-        behind = self._behind.get(kind)
-        if behind is not None:
-            return behind(value)
         if kind in (list, Rows, LiveRows):
-            of = self._behind.get
-            return [one(item) if (one := of(type(item))) is not None else self.real(item) for item in value]
-        return tuple(map(self.real, value)) if kind is tuple else value
+            return [self.real(item) for item in value]
+        return tuple(map(self.real, value)) if kind is tuple else behind(value)
 
     def decided(self, decision: Any) -> Any:
         """Return `decision` about what is behind the facades in it; what is none comes back as it is."""
         if type(decision) not in _DECISIONS:
-            return self.real(decision) if type(decision) in self._behind else decision
+            return behind(decision)
         names, about, inner = _FIELDS[type(decision)]
         found = [getattr(decision, name) for name in names]
         for at in about:
@@ -252,16 +205,18 @@ class Guard:
                 found[at] = [self.decided(one) for one in found[at]]
         return type(decision)(*found)
 
-    def passes_on(self, now: int, n_queued: int) -> bool:
-        """Count a decision at `now`; False if there have been more than any pass needs."""
+    def passes_on(self, now: int, n: int, queue: Sized) -> bool:
+        """Count `n` more decisions at `now` about `queue`; False if there have been more than any pass needs."""
         if now != self._instant:
             self._instant, self._decisions = now, 0
-        self._decisions += 1
-        return self._decisions <= PASS_LIMIT + 100 * n_queued
+        self._decisions += n
+        return self._decisions <= PASS_LIMIT or self._decisions <= PASS_LIMIT + 100 * len(queue)
 
     def _forget(self) -> None:
         """Forget facades that the policy does not hold."""
         held = [(key, ref(facade)) for key, facade in self._shown.items()]
-        self._shown = {}
-        self._shown = {key: facade for key, known in held if (facade := known()) is not None}
+        self._shown.clear()
+        for key, known in held:
+            if (facade := known()) is not None:
+                self._shown[key] = facade
         self._most = max(_KEPT, 2 * len(self._shown))
