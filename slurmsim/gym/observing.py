@@ -61,12 +61,11 @@ def ask(view: PoolsView, now: int, slots: int) -> Question | None:
     mask = np.zeros(slots + 1, np.int8)
     mask[-1] = 1
     n_cpus = view.n_cpus
-    of = [record.job for record in records]
-    jobs[:n, 0] = (now - np.array([job.submit_time for job in of], np.int64)) / 3600
-    jobs[:n, 1] = np.array([job.time_limit_s for job in of], np.int64) / 3600
-    jobs[:n, 2] = np.array([record.n_cpus for record in records], np.int64) / n_cpus
-    jobs[:n, 3] = mask[:n] = fits
-    jobs[:n, 4] = 1
+    jobs[:n] = [
+        ((now - (job := record.job).submit_time) / 3600, job.time_limit_s / 3600, record.n_cpus / n_cpus, fit, 1.0)
+        for record, fit in zip(records, fits, strict=True)
+    ]
+    mask[:n] = fits
     running = view.running
     end = running[0].end_limit if running else None
     left = 0.0 if end is None else max(0, end - now) / 3600
