@@ -21,13 +21,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from heapq import heappop, heappush
-from itertools import accumulate
 from typing import ClassVar, Final
 
-from slurmsim.bitmap import Bitmap
-from slurmsim.capacity import CapacityProfile, NodeSpace
+from slurmsim.capacity import CapacityProfile
 from slurmsim.duration import format_duration
-from slurmsim.policy import Decision, Decisions, JobView, Plan, Policy, Pool, PoolsView, RecordView, Start, WakeAt
+from slurmsim.policy import (
+    Decision,
+    Decisions,
+    JobView,
+    Plan,
+    Policy,
+    Pool,
+    PoolOutlook,
+    PoolsView,
+    RecordView,
+    Start,
+    WakeAt,
+)
 
 FOREVER: Final = 1 << 62
 SHORTEST: Final = "shortest"
@@ -311,77 +321,13 @@ def _expected(record: RecordView) -> int:
     return record.job.expected_s
 
 
-class Pinned:
-    """Where plans are pinned to nodes: a node space, and what the core forecasts on its sets."""
-
-    def __init__(self, pool: Pool, now: int) -> None:
-        self.pool, self.now = pool, now
-        self.space = NodeSpace(now, FOREVER, pool.available())
-        for begin, end, nodes in pool.closed():
-            self.space.take(begin, end, nodes)
-
-    def earliest(self, record: RecordView, begin: int) -> tuple[int, Bitmap] | None:
-        """Earliest start from `begin` on, and its nodes."""
-        return earliest_pinned(self.pool, self.space, record, self.now, begin)
-
-    def take(self, record: RecordView, start: int, nodes: Bitmap) -> None:
-        """Plan the record's job."""
-        self.space.take(start, start + record.job.expected_s, nodes)
-
-    def started(self, record: RecordView) -> None:
-        """Take note that the record's job has started; the core forecasts with it."""
-
-    def start(self, record: RecordView) -> Start | None:
-        """Return a start now that delays no plan, or None."""
-        within = self.within(record)
-        return Start(record, within) if self.pool.fits(record, within) else None
-
-    def within(self, record: RecordView) -> Bitmap:
-        """Return the nodes that no plan needs while the record's job would run."""
-        return self.space.free_over(self.now, self.now + record.job.expected_s - 1)
-
-
-class Counted:
-    """Where counting decides but for the watts: units free over time."""
-
-    def __init__(self, pool: Pool, now: int) -> None:
-        self.now = now
-        ends: dict[int, int] = {}
-        for end, _, job in pool.releases():
-            end = max(end, now + 1)
-            ends[end] = ends.get(end, 0) + pool.returning(job)
-        self.profile = CapacityProfile.of_steps(
-            [now, *sorted(ends)], [*accumulate((ends[end] for end in sorted(ends)), initial=pool.free_units)]
-        )
-
-    def earliest(self, record: RecordView, begin: int) -> tuple[int, Bitmap] | None:
-        """Earliest start from `begin` on; nodes are not named."""
-        start = self.profile.earliest(record.need, record.job.expected_s, begin)
-        return None if start is None else (start, 0)
-
-    def take(self, record: RecordView, start: int, nodes: Bitmap) -> None:
-        """Plan the record's job."""
-        self.profile.add(start, start + record.job.expected_s, -record.need)
-
-    def started(self, record: RecordView) -> None:
-        """Take note that the record's job has started."""
-        self.take(record, self.now, 0)
-
-    def start(self, record: RecordView) -> Start | None:
-        """Return a start now that delays no plan, or None."""
-        if record.need > self.profile.free[0] or self.earliest(record, self.now) != (self.now, 0):
-            return None
-        return Start(record)
-
-
 def planned_pass(pool: Pool, now: int, depth: int | None, shortest_first: bool = False) -> Decisions:
     """One pass that plans everything anew: where nodes have to be named, or a power budget is kept beside units.
 
     Jobs beyond the reservation depth start only where no planned job needs what they take before they end. Plans take
     watts of a budget as they take nodes, so no later job delays one that waits for watts.
     """
-    room: Pinned | Counted = Counted(pool, now) if pool.alike else Pinned(pool, now)
-    watts = pool.watts_left()
+    room = PoolOutlook(pool, now)
     planned = 0
     behind: list[RecordView] = []  # jobs beyond the depth, where they do not go in queue order
     for record in pool.turns(list(pool.pending)):
@@ -390,91 +336,32 @@ def planned_pass(pool: Pool, now: int, depth: int | None, shortest_first: bool =
         if depth is not None and planned >= depth:
             if shortest_first:
                 behind.append(record)
-            elif watts is None or _watts_last(pool, watts, record, now):
-                yield from _fill_in(pool, room, watts, record, now)
+            else:
+                yield from _fill_in(room, record)
             continue
-        found = _earliest(pool, room, watts, record, now)
+        found = room.earliest(record)
         if found is None:
             continue
         start, nodes = found
         if start <= now:
-            outcome = yield Start(record, room.within(record) if isinstance(room, Pinned) else None)
+            outcome = yield Start(record, room.within(record))
             if outcome:
-                _taken(pool, room, watts, record, now)
+                room.started(record)
                 continue
             if outcome is False and not record.job.queued:
                 continue  # it could not keep its deadline, which ended it
             start = now + 1
         room.take(record, start, nodes)
-        if watts is not None:
-            watts.add(start, start + record.job.expected_s, -pool.watts_of(record))
         planned += 1
         yield Plan(record, start, nodes, promise=False)
     for record in sorted(behind, key=_expected):
-        if record.job.queued and (watts is None or _watts_last(pool, watts, record, now)):
-            yield from _fill_in(pool, room, watts, record, now)
+        if record.job.queued:
+            yield from _fill_in(room, record)
     pool.seen()
 
 
-def _watts_last(pool: Pool, watts: CapacityProfile, record: RecordView, now: int) -> bool:
-    """Return True if what the record's job draws is free from now until it ends."""
-    draw = pool.watts_of(record)
-    return draw <= watts.free[0] and watts.earliest(draw, record.job.expected_s, now) == now
-
-
-def _fill_in(
-    pool: Pool, room: Pinned | Counted, watts: CapacityProfile | None, record: RecordView, now: int
-) -> Decisions:
+def _fill_in(room: PoolOutlook, record: RecordView) -> Decisions:
     """Start the record's job if no plan is in its way."""
     decision = room.start(record)
     if decision is not None and (yield decision):
-        _taken(pool, room, watts, record, now)
-
-
-def _taken(pool: Pool, room: Pinned | Counted, watts: CapacityProfile | None, record: RecordView, now: int) -> None:
-    """Take note that the record's job has started."""
-    room.started(record)
-    if watts is not None:
-        watts.add(now, now + record.job.expected_s, -pool.watts_of(record))
-
-
-def _earliest(
-    pool: Pool, room: Pinned | Counted, watts: CapacityProfile | None, record: RecordView, now: int
-) -> tuple[int, Bitmap] | None:
-    """Earliest start, and nodes, from which units or nodes and, under a budget, watts last for all of the job."""
-    found = room.earliest(record, now)
-    if watts is None:
-        return found
-    draw, limit = pool.watts_of(record), record.job.expected_s
-    while found is not None:
-        start = watts.earliest(draw, limit, found[0])
-        if start is None or start == found[0]:
-            return None if start is None else found
-        found = room.earliest(record, start)
-    return None
-
-
-def earliest_pinned(
-    pool: Pool, space: NodeSpace, record: RecordView, now: int, begin: int
-) -> tuple[int, Bitmap] | None:
-    """Earliest start from `begin` on, and nodes, given running jobs' expected ends and the plans in `space`.
-
-    Nodes busy now are preferred for a start in the future: idle ones stay free for backfill.
-    """
-    limit = record.job.expected_s
-    failed: Bitmap | None = None
-    for after, within in space.windows(begin, limit):
-        if within == failed:
-            continue
-        found = pool.future(record, within, exact=True)
-        if found is None:
-            failed = within
-            continue
-        start, nodes = max(found.start, after), found.nodes
-        if start > now:
-            busy = pool.future(record, within & pool.busy(), exact=True)
-            if busy is not None and busy.start <= start:
-                nodes = busy.nodes
-        if start == after or nodes & ~space.free_over(start, start + limit - 1) == 0:
-            return start, nodes
-    return None
+        room.started(record)

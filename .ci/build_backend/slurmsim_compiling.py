@@ -42,6 +42,7 @@ MODULES = (
     "slurmsim/capacity.py",
     "slurmsim/core/*/*.py",
     "slurmsim/model/submission.py",
+    "slurmsim/policy/outlook.py",
     "slurmsim/sim/listener.py",
     "slurmsim/sim/network.py",
     "slurmsim/sim/recorder.py",

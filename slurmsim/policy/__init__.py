@@ -51,6 +51,7 @@ from slurmsim.policy.decisions import (
 from slurmsim.policy.discipline import Discipline, Sight
 from slurmsim.policy.given import GivenPolicy, check_without_code, choose_policy
 from slurmsim.policy.layouts import LayoutsView
+from slurmsim.policy.outlook import Outlook, PoolOutlook
 from slurmsim.policy.plans import PlannedRecord, PlansView, RequestView, ReservedNodes, SharedNodes, WholeNodes
 from slurmsim.policy.pools import Forecast, Pool, PoolsView
 from slurmsim.policy.power import PowerFacts, PowerView, ShapeView
@@ -101,6 +102,7 @@ __all__ = [
     "Migrate",
     "NamedCodeError",
     "Outcome",
+    "Outlook",
     "PartitionView",
     "Plan",
     "PlannedRecord",
@@ -108,6 +110,7 @@ __all__ = [
     "Policy",
     "PolicyOption",
     "Pool",
+    "PoolOutlook",
     "PoolsView",
     "PowerFacts",
     "PowerView",

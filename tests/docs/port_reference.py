@@ -20,7 +20,8 @@ PAGE = ROOT / "docs" / "port.md"
 FOLDER = ROOT / "slurmsim" / "policy"
 MODULES = {
     "base": "The policy", "decisions": "What a policy may decide", "cluster": "What it sees: the cluster",
-    "pools": "Pools", "plans": "Plans", "slurm": "Slurm's limits", "power": "Power, and jobs of several sizes",
+    "pools": "Pools", "plans": "Plans", "outlook": "Starts beside plans", "slurm": "Slurm's limits",
+    "power": "Power, and jobs of several sizes",
     "workflow": "Workflows", "layouts": "Layouts", "units": "Jobs as units", "discipline": "Disciplines",
     "predictor": "Predictors",
     "given": "Policies that are given, not installed", "registry": "Where policies register",
