@@ -652,7 +652,7 @@ def distribute(
 
     One task to every node first, then rounds over the nodes in order, one task each where there is room, then up to
     whole shares (dist_tasks.c, block distribution). `tasks`: so many are dealt, where that is not as many as there
-    may be on these nodes. `gpu_cpus`: CPUs the job's GPUs bring. `one_each`: every node gets one task, and no more.
+    may be on these nodes. `gpu_cpus`: CPUs the job's GPUs bring, of each node for `one_each`: every node gets one task.
     """
     hosts = len(taken)
     total = max(hosts * max(1, tasks_per_node), min_cpus, hosts * least, gpu_cpus)

@@ -631,12 +631,13 @@ class Placer:
         by_thread = request.memory.by_thread
         whole_grain = not by_thread and table.uniform_grain
         grain = [whole_grain] * len(nodes) if whole_grain else request.used_each(table.grain[idx]).tolist()
-        brought = gpu_cpus(request.sure_gres, len(nodes))
+        together = share_cpus(request.asked, self.rules)
+        brought = self._brought(request, len(nodes), together)
         per_node = 0 if request.tasks_anywhere else request.tasks_per_node
-        dealt = request.asked.n_tasks if self.rules.deals_tasks and per_node else 0
+        dealt = 0 if together else self._dealt(request, per_node)
         given = distribute(
             request.min_cpus, request.least_given, each, request.cpus_per_task, per_node, grain, dealt, brought,
-            one_each=share_cpus(request.asked, self.rules),
+            one_each=together,
         )  # fmt: skip
         given = beside_tasks(request.sure_gres, given, each, per_node, by_node=self.rules.gpu_cpus_by_node)
         if brought and self.rules.gpu_cpus_by_node and any(d.cpus and d.scope != "node" for d in request.sure_gres):
@@ -664,6 +665,17 @@ class Placer:
         found = Allocation(chosen, False, len(nodes), int(cpus.sum()), cpus, mem, gres, idx, quota=quota)
         found.held = held
         return found
+
+    def _brought(self, request: CompiledRequest, n_nodes: int, together: bool) -> int:
+        """Return the CPUs the job's GPUs bring, or those of each node if tasks share CPUs: none before 24.11."""
+        if not together:
+            return gpu_cpus(request.sure_gres, n_nodes)
+        return gpu_cpus(request.sure_gres, None) if self.rules.gpu_cpus_by_node else 0
+
+    def _dealt(self, request: CompiledRequest, per_node: int) -> int:
+        """Return how many tasks are dealt to the nodes; 0 for as many as there may be."""
+        deals = self.rules.deals_tasks if per_node else self.rules.deals_asked_tasks and not request.gres
+        return request.asked.n_tasks if deals else 0
 
     def _devices(
         self, request: CompiledRequest, free: FreeState, idx: IntArray, cpus: IntArray, taken: Sequence[int],

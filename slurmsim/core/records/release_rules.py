@@ -58,6 +58,10 @@ class ReleaseRules(Value):
         "26.05",
         says="A job with -n and --ntasks-per-node gets CPUs for its tasks, not for as many as its nodes may have.",
     )
+    deals_asked_tasks: bool = _rule(
+        "24.11",
+        says="--mincpus picks the nodes of a job with -n, which gets CPUs for its tasks; each node gave so many.",
+    )
     offers_for_tasks: bool = _rule(
         "24.11",
         says="A node offers CPUs for --ntasks-per-node tasks and no more, so nodes of all sizes fit such a job alike.",
