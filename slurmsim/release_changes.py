@@ -293,6 +293,9 @@ CHANGES: dict[str, tuple[str, str, str, str]] = {
         OTHERWISE,
     ),
     "all_is_no_field": Change("24.05", "sinfo", "`-O all` complains about the word `all`, and still shows all fields."),
+    "documents_apart_by_gres": Change(
+        "24.05", "sinfo", "`--json` and `--yaml` have nodes in groups by how their GRES are used."
+    ),
     "ten_digits": Change("24.11", "sinfo", "Disk space and weight are cut after ten digits; it was after seven."),
     "memory_makes_mixed": Change(
         "23.11",

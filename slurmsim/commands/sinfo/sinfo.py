@@ -103,6 +103,8 @@ def _grouped(
     from slurmsim.commands.sinfo import groups as node_groups
 
     kinds = frozenset(column.group for column in layout.columns() if column.group)
+    if asked.dump and since(asked.release, "documents_apart_by_gres"):
+        kinds |= {"gres_used"}
     letters = node_groups.sort_letters(asked.sort if asked.sort is not None else "N" if asked.by_node else "#P,-t")
     shown = shown | node_groups.sort_fields(letters)
     apart_nodes, apart_partitions = node_groups.apart_fields(kinds, asked.exact)
