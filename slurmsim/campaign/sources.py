@@ -56,24 +56,25 @@ def _digest(files: Iterable[tuple[str, Path]]) -> str:
 
 
 @cache
-def source_digest(module: str) -> str:
+def source_digest(module: str, *rooms: str) -> str:
     """Return `present_source_digest` of a module that does not change while this process lives."""
-    return present_source_digest(module)
+    return present_source_digest(module, *rooms)
 
 
-def present_source_digest(module: str) -> str:
+def present_source_digest(module: str, *rooms: str) -> str:
     """SHA-256 over the source of `module` and of all it imports, by module name.
 
     Followed are modules of its own package and loose files; of what belongs to another installed distribution the
-    name and version count, of the standard library and of slurmsim nothing (`own_digest` is in every key).
+    name and version count, of the standard library nothing. Of slurmsim only modules of `rooms` count: `own_digest`
+    is in every key.
     """
     digest = hashlib.sha256()
-    for name, content in sorted(_closure(module).items()):
+    for name, content in sorted(_closure(module, rooms).items()):
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     return digest.hexdigest()
 
 
-def _closure(module: str) -> dict[str, bytes]:
+def _closure(module: str, rooms: tuple[str, ...]) -> dict[str, bytes]:
     top = module.partition(".")[0]
     found: dict[str, bytes] = {}
     ahead = [module]
@@ -81,8 +82,8 @@ def _closure(module: str) -> dict[str, bytes]:
         name = ahead.pop()
         if name in found:
             continue
-        first = name.partition(".")[0]
-        if first in sys.stdlib_module_names or first == _OURS:
+        first, _, inner = name.partition(".")
+        if first in sys.stdlib_module_names or (first == _OURS and inner.partition(".")[0] not in rooms):
             continue
         told = None if first == top else _version_of(first)
         if told is not None:

@@ -12,11 +12,12 @@ from slurmsim.experiments.verdicts import (
     SEEDS_WORTH_NAMING,
     UNDETERMINED,
     VERDICTS,
+    Measured,
     Target,
     judge,
     seeds_to_decide,
 )
-from slurmsim.metrics.estimate import Estimate
+from slurmsim.metrics.estimate import Estimate, Share
 
 NOTHING = "–"
 
@@ -62,17 +63,19 @@ class Goal:
         """Return the same goal under another name."""
         return replace(self, what=what)
 
-    def measured(self, ours: float | Estimate, text: str = "") -> Claim:
+    def measured(self, ours: Measured, text: str = "") -> Claim:
         """Return the claim with the value that was measured; `text` says it, where a number does not."""
         aim = self.corrected if self.corrected is not None else self.value
-        mean = ours.mean if isinstance(ours, Estimate) else ours
+        mean = ours.mean if isinstance(ours, Estimate | Share) else ours
         verdict = judge(self.target, ours, constructed=self.constructed)
         seeds = seeds_to_decide(self.target, ours) if verdict == UNDETERMINED else None
-        shown = ours.text(self.digits) if isinstance(ours, Estimate) else f"{ours:,.{self.digits}f}"
+        shown = ours.text(self.digits) if isinstance(ours, Estimate | Share) else f"{ours:,.{self.digits}f}"
+        if self.unit and not isinstance(ours, Share):  # a share says its own
+            shown += f" {self.unit}"
         return Claim(
             self.what, self.where or NOTHING, self.paper,
             NOTHING if self.corrected is None else self._number(self.corrected), self.target.text(self.digits),
-            text or f"{shown}{self.unit and ' ' + self.unit}", f"{mean / aim:.2f}" if aim else NOTHING, verdict, seeds,
+            text or shown, f"{mean / aim:.2f}" if aim else NOTHING, verdict, seeds,
         )  # fmt: skip
 
 

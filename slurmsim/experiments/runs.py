@@ -25,7 +25,7 @@ Measure = Callable[[Trace], dict[str, Any]]
 Work = Callable[..., dict[str, Any]]
 Progress = Callable[[int, int], None]
 
-PAPERS = "slurmsim.papers"
+ROOMS = ("experiments", "papers")  # of slurmsim, which `own_digest` leaves out
 LACKS = (
     "jobs", "refused", "never_started", "dropped", "mean_wait_so_far_s", "cancelled_waiting", "ended_waiting",
     "waiting", "stopped",
@@ -146,25 +146,22 @@ def _definition(cell: Any, work: Work) -> dict[str, Any]:
     content = {
         name: _digest(value) for name, value in fields.items() if isinstance(value, str) and os.path.isfile(value)
     }
-    sources = [__version__, own_digest(), packages_digest("slurmsim_policies", __package__), *_sources(work)]
+    sources = [__version__, own_digest(), packages_digest("slurmsim_policies"), *_sources(work)]
     found: dict[str, Any] = json.loads(json.dumps({**fields, "content": content, "slurmsim": sources}))
     return found
 
 
 def _sources(work: Work) -> list[str]:
-    """Digests of what an experiment brings: the source of `work`, and of what it is given as `measure`."""
-    found = []
+    """Digests of what an experiment brings: the sources of `work`, of what it is given as `measure`, and ours.
+
+    A source counts with all it imports. None of them imports goals, tables and views: a word there makes no run anew.
+    """
+    found: list[Callable[..., Any]] = [work_all]
     given: Any = work
     while isinstance(given, partial):
-        found += [_source(one) for one in (*given.args, *given.keywords.values()) if callable(one)]
+        found += [one for one in (*given.args, *given.keywords.values()) if callable(one)]
         given = given.func
-    return [*found, _source(given)]
-
-
-def _source(function: Any) -> str:
-    """Return the source of a function's package; our own papers share code, so they count as a whole."""
-    module = str(getattr(function, "__module__", ""))
-    return packages_digest(PAPERS) if module.startswith(f"{PAPERS}.") else source_digest(module)
+    return [source_digest(str(getattr(one, "__module__", "")), *ROOMS) for one in (*found, given)]
 
 
 def _digest(path: str) -> str:

@@ -1,8 +1,8 @@
 """The verdict on a published claim: the same rule in every experiment.
 
 `Target` is what a paper says, with the values of ours that would mean the same, written down before a run. What was
-measured is an interval: a point where nothing is drawn at random, else the 95 % interval of a mean. `judge` goes
-through these questions in order:
+measured is an interval: a point where nothing is drawn at random, else the 95 % interval of a mean or of a share.
+`judge` goes through these questions in order:
 
 1. Was the figure fitted or forced? Then it is *by construction*, and no finding.
 2. Was it not tried? *not attempted*; the reason is said beside it.
@@ -19,13 +19,14 @@ from __future__ import annotations
 import math
 
 from slurmsim.data_classes import dataclass
-from slurmsim.metrics.estimate import Estimate
+from slurmsim.metrics.estimate import Estimate, Share
 
 REPRODUCED, UNDETERMINED, DIRECTION, NOT, CONSTRUCTED, MISSING = (
     "reproduced", "undetermined", "direction only", "not reproduced", "by construction", "not attempted",
 )  # fmt: skip
 VERDICTS = (REPRODUCED, UNDETERMINED, DIRECTION, NOT, CONSTRUCTED, MISSING)
 SEEDS_WORTH_NAMING = 1000
+Measured = float | Estimate | Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,10 @@ class Interval:
     high: float
 
     @classmethod
-    def of(cls, measured: float | Estimate) -> Interval:
+    def of(cls, measured: Measured) -> Interval:
         """Return a point for a number, the 95 % interval of an estimate; of one replicate nothing is known."""
+        if isinstance(measured, Share):
+            return cls(*measured.ends)
         if isinstance(measured, Estimate):
             half = math.inf if measured.half is None else measured.half
             return cls(measured.mean - half, measured.mean + half)
@@ -94,7 +97,7 @@ class Target:
         return f"{ends[self.low]} to {ends[self.high]}"
 
 
-def judge(target: Target, measured: float | Estimate, *, constructed: bool = False) -> str:
+def judge(target: Target, measured: Measured, *, constructed: bool = False) -> str:
     """Return the verdict on a claim, by the rule of this module."""
     ours = Interval.of(measured)
     if constructed:
@@ -109,7 +112,7 @@ def judge(target: Target, measured: float | Estimate, *, constructed: bool = Fal
     return NOT
 
 
-def seeds_to_decide(target: Target, measured: float | Estimate) -> int | None:
+def seeds_to_decide(target: Target, measured: Measured) -> int | None:
     """Return about how many replicates an undetermined claim wants, if the mean stays; None where that is not known.
 
     An interval shrinks with the root of the number of replicates. It has to leave out "no effect", or to lie inside

@@ -16,6 +16,8 @@ import numpy as np
 from slurmsim.errors import InputError
 from slurmsim.workload import TextColumn, Workload
 
+PBS = "PBS"
+MODELS = ("mks", "mks_wt_nl", "nl", "nl_mks_wt", "wt", "wt_mks_nl")
 LOG = "seeds/eurora_2014-03-31_to_04-04.csv"
 WINDOW_S = 7200
 SAMPLE_S = 15

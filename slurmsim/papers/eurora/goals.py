@@ -10,9 +10,8 @@ from collections.abc import Mapping
 
 from slurmsim.experiments.claims import Goal, Listed
 from slurmsim.experiments.verdicts import Target
+from slurmsim.papers.eurora.data import PBS
 
-PBS = "PBS"
-MODELS = ("mks", "mks_wt_nl", "nl", "nl_mks_wt", "wt", "wt_mks_nl")
 PURE = ("mks", "wt", "nl")
 WAITS = ("wait", "wait_debug", "wait_parallel", "wait_longpar")
 USE = ("cores", "gpus", "mics", "jobs")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import slurmsim
 from slurmsim.experiments.runs import work_all
-from slurmsim.papers.eurora.goals import MODELS
+from slurmsim.papers.eurora.data import MODELS
 from slurmsim.report import style
 
 if TYPE_CHECKING:

@@ -21,6 +21,8 @@ from slurmsim.papers.eurora.data import (
     BEGINS,
     CORES,
     EWT_S,
+    MODELS,
+    PBS,
     PBS_CORES,
     SAMPLE_S,
     WINDOW_S,
@@ -31,7 +33,6 @@ from slurmsim.papers.eurora.data import (
     read_log,
     workload,
 )  # fmt: skip
-from slurmsim.papers.eurora.goals import MODELS, PBS
 from slurmsim.papers.eurora.solver_notes import NAME as NOTING
 from slurmsim.papers.eurora.solver_notes import taken
 from slurmsim.papers.eurora.watts import WattResult

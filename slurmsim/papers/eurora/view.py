@@ -13,17 +13,15 @@ import numpy as np
 from slurmsim.experiments.claims import Claim, Goal, claim_facts, claims_table, in_order, list_of_claims
 from slurmsim.experiments.results import write_results
 from slurmsim.metrics.estimate import Estimate
-from slurmsim.papers.eurora.data import CLASSES, EWT_S, TABLE_6, WINDOW_S
+from slurmsim.papers.eurora.data import CLASSES, EWT_S, MODELS, PBS, TABLE_6, WINDOW_S
 from slurmsim.papers.eurora.goals import (
     CAPPED,
     DEBUG,
     LISTED,
     LONGPAR,
-    MODELS,
     ORDER,
     PACKING,
     PAPER,
-    PBS,
     PURE,
     RULES,
     THREE_CP,

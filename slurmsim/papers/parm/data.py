@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 IntArray = NDArray[np.int64]
 FIRST = {"Set1": 1, "Set2": 10_500, "Set3": 27_000}
 """The first job of each window, counted from 1; in a log of another length as far in as there."""
+MOST, FEWEST = "baseline", "fewest nodes"
+"""The two baselines: the paper gives jobs the most nodes in VI-G and VII-B, the fewest in VI-F."""
+PAIRS = (("noMM", MOST), ("noMM", FEWEST), ("noSE", "noMM"), ("wSE", "noSE"))
+PAPERS_MACHINE = "intrepid"
 LOGGED = 68_936
 GAP_S = 305  # of the log's eight months
 SMALL, LARGE = (64, 128, 256), (512, 1024, 2048, 4096, 8192, 16384, 32768, 40960)

@@ -8,13 +8,10 @@ from dataclasses import replace
 
 from slurmsim.experiments.claims import Goal, Listed
 from slurmsim.experiments.verdicts import Target
+from slurmsim.papers.parm.data import PAPERS_MACHINE
 
 SHARE = 0.2
-PAPERS_MACHINE = "intrepid"
 MISSING_TABLES = "the table is missing from the copies we know"
-MOST, FEWEST = "baseline", "fewest nodes"
-"""The two baselines: the paper gives jobs the most nodes in VI-G and VII-B, the fewest in VI-F."""
-PAIRS = (("noMM", MOST), ("noMM", FEWEST), ("noSE", "noMM"), ("wSE", "noSE"))
 
 BEST_TESTBED = Goal.near("testbed: best speed-up of wSE over the baseline", "section VI", 1.7, SHARE, no_effect=1)
 BEST_FEWEST = Goal.near("testbed: best speed-up of wSE over the baseline on fewest nodes", "section VI-F", 1.7, SHARE,

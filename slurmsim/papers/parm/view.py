@@ -11,7 +11,8 @@ from slurmsim.papers.parm.choices import view as parm_choices_view
 from slurmsim.papers.parm.choices.run import ChoiceResult
 from slurmsim.papers.parm.contested import view as parm_contested_view
 from slurmsim.papers.parm.contested.run import ContestedResult
-from slurmsim.papers.parm.goals import FEWEST, LISTED
+from slurmsim.papers.parm.data import FEWEST
+from slurmsim.papers.parm.goals import LISTED
 from slurmsim.papers.parm.large import view as parm_large_view
 from slurmsim.papers.parm.large.run import LargeResult
 from slurmsim.papers.parm.sweeps import view as parm_sweeps_view

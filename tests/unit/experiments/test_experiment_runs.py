@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from slurmsim.campaign import sources
 from slurmsim.errors import SlurmSimError
 from slurmsim.experiments import runs
 from slurmsim.experiments.runs import Cell, run_all
@@ -67,3 +68,31 @@ def test_what_another_source_found_is_found_anew(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(runs, changed, lambda *_: "another")
     run_all(cells, counted, tmp_path, workers=1)
     assert kept.stat().st_mtime_ns > first
+
+
+def works() -> dict[str, Any]:
+    """What the experiments of papers run."""
+    from slurmsim.papers.eurora import packing, watts
+    from slurmsim.papers.eurora import run as eurora
+    from slurmsim.papers.lomonosov import run as lomonosov
+    from slurmsim.papers.parm.large import run as large
+    from slurmsim.papers.parm.testbed import run as testbed
+    from slurmsim.papers.pcp20 import cells as pcp20
+    from slurmsim.papers.titan import cells as titan
+    from slurmsim.papers.titan import hypothesis
+    from slurmsim.papers.titan import run as projects
+
+    return {
+        "packing": packing.run_cell, "watts": watts.run_cell, "eurora": eurora.measure, "lomonosov": lomonosov.measure,
+        "large": large.run_cell, "testbed": testbed.run_cell, "pcp20": pcp20.work, "titan": titan.measure,
+        "projects": projects.project_use, "ways": hypothesis.way_use,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", sorted(works()))
+def test_words_in_tables_and_goals_make_no_run_anew(name: str) -> None:
+    """A run depends on what its function imports; goals, tables and views only judge and show it."""
+    found = sources._closure(works()[name].__module__, runs.ROOMS)
+    ours = {module for module in found if module.startswith("slurmsim.")}
+    assert {f"slurmsim.{room}" for room in runs.ROOMS} <= ours and works()[name].__module__ in ours
+    assert {module.rpartition(".")[2] for module in ours}.isdisjoint({"claims", "goals", "tables", "verdicts", "view"})

@@ -22,8 +22,9 @@ from slurmsim.experiments.verdicts import (
     judge,
     seeds_to_decide,
 )
-from slurmsim.metrics.estimate import Estimate
+from slurmsim.metrics.estimate import Estimate, Share
 from slurmsim.papers.eurora import goals as eurora
+from slurmsim.papers.eurora.data import MODELS
 from slurmsim.papers.lomonosov import goals as lomonosov
 from slurmsim.papers.parm import goals as parm
 from slurmsim.papers.pcp20 import goals as pcp20
@@ -60,6 +61,31 @@ def test_what_is_forced_is_no_finding_and_one_replicate_decides_nothing() -> Non
     assert judge(FIVE, 5.2, constructed=True) == CONSTRUCTED
     assert judge(FIVE, Estimate(5.2, None, 1)) == UNDETERMINED
     assert judge(Target(low=0, no_effect=0), Estimate(1.0, None, 1)) == UNDETERMINED
+
+
+def test_a_share_is_an_interval() -> None:
+    """Wilson's: 81 to 263 of Newcombe's example are 25.5 to 36.6 %; of no case nothing is known."""
+    assert [round(end, 1) for end in Share(81, 263).ends] == [25.5, 36.6]
+    assert Share(0, 0).ends == (0.0, 100.0) and Share(0, 0).text() == "none"
+    nearly_all = Target(95, 100, 50)
+    assert [judge(nearly_all, Share(n, n)) for n in (0, 1, 16, 80)] == [
+        UNDETERMINED,
+        UNDETERMINED,
+        DIRECTION,
+        REPRODUCED,
+    ]
+    assert Goal("x", "", nearly_all, unit="%", digits=0).measured(Share(3, 4)).ours == "75 % of 4 (30 to 95)"
+
+
+@given(n=st.integers(1, 500), data=st.data())
+def test_the_interval_of_a_share_holds_it(n: int, data: st.DataObject) -> None:
+    """It is turned where the other cases count, and narrower with more cases."""
+    share = Share(data.draw(st.integers(0, n)), n)
+    low, high = share.ends
+    assert 0 <= low <= share.mean <= high <= 100
+    assert Share(n - share.cases, n).ends == pytest.approx((100 - high, 100 - low))
+    wider = Share(10 * share.cases, 10 * n).ends
+    assert wider[1] - wider[0] < high - low
 
 
 def test_a_tie_is_not_the_papers_difference() -> None:
@@ -126,7 +152,7 @@ def test_there_are_goals_of_every_paper() -> None:
     assert all(goal.where for goal in PRINTED)
 
 
-@pytest.mark.parametrize("name", eurora.MODELS)
+@pytest.mark.parametrize("name", MODELS)
 def test_a_dispatcher_with_zero_waits_reproduces_no_wait(name: str) -> None:
     """Nor one with the whole machine in use. A wait below a second is not told from none."""
     for measure in eurora.WAITS:

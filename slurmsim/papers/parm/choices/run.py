@@ -10,8 +10,7 @@ from typing import Any
 
 from slurmsim.errors import ConfigError
 from slurmsim.experiments.runs import Progress, work_all
-from slurmsim.papers.parm.data import Open
-from slurmsim.papers.parm.goals import FEWEST, MOST
+from slurmsim.papers.parm.data import FEWEST, MOST, Open
 from slurmsim.papers.parm.testbed.run import BUDGET_W, SYSTEMS, simulated, testbed
 
 SET, GAMMA = "SetL", 1.0

@@ -10,7 +10,8 @@ from slurmsim.experiments.results import estimate_facts
 from slurmsim.experiments.verdicts import NOT, REPRODUCED, VERDICTS
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm.choices.run import GAMMA, RATIOS, SET, SHAPES, ChoiceResult
-from slurmsim.papers.parm.goals import FEWEST, FOUR, MOST
+from slurmsim.papers.parm.data import FEWEST, MOST
+from slurmsim.papers.parm.goals import FOUR
 from slurmsim.report.text import table
 
 DRAWN = "drawn"

@@ -10,8 +10,7 @@ from typing import Any
 
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.papers.parm.choices.run import SHAPES
-from slurmsim.papers.parm.data import FIRST
-from slurmsim.papers.parm.goals import FEWEST, MOST, PAPERS_MACHINE
+from slurmsim.papers.parm.data import FEWEST, FIRST, MOST, PAPERS_MACHINE
 from slurmsim.papers.parm.large.run import MACHINES, LargeCell, checked_size, run_cell, systems
 
 GAMMA = MACHINES[PAPERS_MACHINE].gammas[-1]

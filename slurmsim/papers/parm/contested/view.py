@@ -9,7 +9,8 @@ from slurmsim.experiments.results import estimate_facts
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm.choices.view import decided
 from slurmsim.papers.parm.contested.run import GAMMA, TRIED, ContestedResult
-from slurmsim.papers.parm.goals import FEWEST, LARGE, MOST, PAPERS_MACHINE
+from slurmsim.papers.parm.data import FEWEST, MOST, PAPERS_MACHINE
+from slurmsim.papers.parm.goals import LARGE
 from slurmsim.report.text import table
 
 

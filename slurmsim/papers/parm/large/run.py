@@ -19,8 +19,7 @@ import numpy as np
 from slurmsim.errors import ConfigError
 from slurmsim.experiments.runs import Progress, work_all
 from slurmsim.metrics.estimate import Estimate
-from slurmsim.papers.parm.data import FIRST, OURS, Open, intrepid, logged, window
-from slurmsim.papers.parm.goals import MOST, PAIRS
+from slurmsim.papers.parm.data import FIRST, MOST, OURS, PAIRS, Open, intrepid, logged, window
 from slurmsim.papers.parm.testbed.run import STEPS, System, parm_on, simulated
 
 FULL_W, LOWEST_W, BASE_W = 116, 86, 56

@@ -11,6 +11,7 @@ from slurmsim.experiments.claims import Claim, Goal, claim_facts, claims_table
 from slurmsim.experiments.results import estimate_facts
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm import goals
+from slurmsim.papers.parm.data import FEWEST, MOST, PAIRS
 from slurmsim.papers.parm.large.run import CAPS_W, MACHINES, LargeResult, cap_name, systems
 from slurmsim.papers.parm.testbed.run import STEPS
 from slurmsim.report import style
@@ -30,12 +31,12 @@ def claims(found: LargeResult) -> list[Claim]:
     """Return the paper's statements beside ours; comparisons at the slowest and the fastest arrivals."""
     on = partial(goals.on_machine, found.machine)
     listed = []
-    for goal, over in ((goals.BEST_LARGE, goals.MOST), (goals.BEST_LARGE_FEWEST, goals.FEWEST)):
+    for goal, over in ((goals.BEST_LARGE, MOST), (goals.BEST_LARGE_FEWEST, FEWEST)):
         best = max((found.speedup(gamma, "wSE", over) for gamma in found.gammas), key=lambda e: e.mean)
         listed.append(on(goal).measured(best))
     listed.append(signed(on(goals.GROWS), found.grows))
     for gamma in dict.fromkeys((found.gammas[0], found.gammas[-1])):
-        for one, other in goals.PAIRS:
+        for one, other in PAIRS:
             listed.append(signed(on(goals.sooner_at(gamma, one, other)), found.sooner(gamma, one, other)))
         for cap in map(cap_name, CAPS_W):
             listed.append(signed(on(goals.over_cap(gamma, cap)), found.gain(gamma, "wSE", cap)))
@@ -51,7 +52,7 @@ def signed(goal: Goal, e: Estimate) -> Claim:
     return goal.measured(e, e.text(goal.digits, signed=True))
 
 
-def speedup_table(found: LargeResult, over: str = goals.MOST) -> list[list[str]]:
+def speedup_table(found: LargeResult, over: str = MOST) -> list[list[str]]:
     """Return a row a system, a column a γ."""
     rows = [["system", *(f"γ = {gamma:g}" for gamma in found.gammas)]]
     for system in systems(MACHINES[found.machine]):
@@ -102,7 +103,7 @@ def as_text(found: LargeResult) -> str:
         "Speed-up of the mean completion over the baseline:",
         table(speedup_table(found)),
         "The same over the baseline on fewest nodes:",
-        table(speedup_table(found, goals.FEWEST)),
+        table(speedup_table(found, FEWEST)),
         "Speed-up over the baseline by window:",
         table(sets_table(found)),
         "What each step adds to the logarithm of the speed-up:",

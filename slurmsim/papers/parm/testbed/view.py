@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from slurmsim.experiments.claims import Claim, claim_facts, claims_table
 from slurmsim.metrics.estimate import Estimate
 from slurmsim.papers.parm import goals
+from slurmsim.papers.parm.data import FEWEST, PAIRS
 from slurmsim.papers.parm.large.view import step_rows, waterfalls
 from slurmsim.papers.parm.testbed.run import GAMMAS, SETS, STEPS, SYSTEMS, Result
 from slurmsim.report.text import table
@@ -27,13 +28,13 @@ def claims(found: Result) -> list[Claim]:
     pace = GAMMAS[0]
     best = max((found.speedup(jobs, gamma, "wSE") for jobs in SETS for gamma in GAMMAS), key=lambda e: e.mean)
     over_fewest = (
-        Estimate.of([b / a for a, b in found.pairs(jobs, gamma, "wSE", goals.FEWEST, "mean_s")])
+        Estimate.of([b / a for a, b in found.pairs(jobs, gamma, "wSE", FEWEST, "mean_s")])
         for jobs in SETS for gamma in GAMMAS
     )  # fmt: skip
     listed = [goals.BEST_TESTBED.measured(best),
               goals.BEST_FEWEST.measured(max(over_fewest, key=lambda e: e.mean))]  # fmt: skip
     for jobs in (LOW, HIGH):
-        for one, other in goals.PAIRS:
+        for one, other in PAIRS:
             gain = found.gain(jobs, pace, one, other)
             listed.append(goals.sooner(jobs, one, other).measured(gain, _percent(gain)))
     for name, goal in goals.OVER_NOMM.items():

@@ -21,6 +21,7 @@ from slurmsim.papers.eurora import packing, watts
 from slurmsim.papers.eurora.data import (
     BEGINS,
     MEMORY_KB,
+    MODELS,
     BatchJob,
     batch,
     cluster,
@@ -29,7 +30,7 @@ from slurmsim.papers.eurora.data import (
     read_log,
     workload,
 )  # fmt: skip
-from slurmsim.papers.eurora.goals import MODELS, PACKING
+from slurmsim.papers.eurora.goals import PACKING
 from slurmsim.papers.eurora.run import PBS, Batch, Result, Row, _row, experiment
 from slurmsim.papers.eurora.view import claims, gain_of_lists, histogram_table, lost_to_rules, rules_table, watts_table
 from slurmsim.trace.columns import NULL

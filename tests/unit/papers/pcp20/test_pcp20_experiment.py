@@ -16,7 +16,7 @@ from plan_checker import problems
 from slurmsim.cli import main
 from slurmsim.errors import InputError, PolicyError
 from slurmsim.experiments import runs
-from slurmsim.experiments.verdicts import DIRECTION, MISSING, NOT, REPRODUCED
+from slurmsim.experiments.verdicts import DIRECTION, MISSING, NOT, REPRODUCED, UNDETERMINED
 from slurmsim.papers.eurora.data import LOG as EURORA_LOG
 from slurmsim.papers.pcp20 import cells as pcp20_cells
 from slurmsim.papers.pcp20 import goals
@@ -213,6 +213,9 @@ def test_kit_by_its_rule(data: Path) -> None:
     assert (system.workload.ints["cpus_per_task"] == 20).all() and "CPUs=48" in system.conf
 
 
+MANY = 80  # so many that all of them are nearly all of any
+
+
 def figures(**given: Any) -> dict[str, Any]:
     found = {"pcp19_variables": 100, "pcp20_variables": 5, "pcp20_variables_tenfold": 5, "pcp19_asked": True}
     for name in ("pcp19", "pcp20"):
@@ -227,27 +230,36 @@ def verdicts(found: list[dict[str, Any]]) -> list[str]:
 
 
 def test_verdicts_on_instances() -> None:
-    assert verdicts([figures()] * 3) == [REPRODUCED] * 8
+    assert verdicts([figures()] * MANY) == [REPRODUCED] * 8
     large = figures(pcp20_variables=50, pcp20_variables_tenfold=51, pcp20_objective=6.0)
-    assert verdicts([large] * 2)[:4] == [DIRECTION, NOT, NOT, NOT]
+    assert verdicts([large] * MANY)[:4] == [DIRECTION, NOT, NOT, NOT]
     assert verdicts([figures(), figures(), figures(pcp20_variables=20)])[:2] == [REPRODUCED, NOT]
+
+
+def test_a_share_of_few_instances_decides_little() -> None:
+    """All of 16 may be four fifths of many: the direction alone. One decides nothing; nor does none."""
+    assert verdicts([figures()] * 16)[3:] == [REPRODUCED, DIRECTION, DIRECTION, DIRECTION, UNDETERMINED]
+    assert verdicts([figures()])[3:] == [UNDETERMINED] * 5
+    unsolved = {f"{name}_{search}_reached": False for name in ("pcp19", "pcp20") for search in ("paper", "solver")}
+    claims = instance_claims([figures(**unsolved)] * MANY)[4:]
+    assert [(claim.ours, claim.verdict) for claim in claims] == [("none", UNDETERMINED)] * 4
 
 
 def test_verdicts_on_times_of_models() -> None:
     """By the paper's search, by CP-SAT's, against PCP'19's quicker one; then the ratio. Who gives up comes last."""
     slow = {"pcp20_paper_s": 2.0, "pcp20_solver_s": 2.0}
-    assert verdicts([figures(**slow)] * 2)[4:] == [NOT, NOT, NOT, NOT]
+    assert verdicts([figures(**slow)] * MANY)[4:] == [NOT, NOT, NOT, NOT]
     late = figures(pcp19_paper_reached=False, pcp19_solver_s=1.5, **slow)
-    assert verdicts([late])[4:] == [REPRODUCED, NOT, NOT, NOT]
-    assert verdicts([figures(pcp19_paper_reached=False, pcp20_paper_reached=False)])[4:6] == [NOT, REPRODUCED]
-    assert verdicts([figures(), figures(), figures(pcp20_paper_s=3.0)])[4:] == [
-        DIRECTION, REPRODUCED, DIRECTION, NOT,
-    ]  # fmt: skip
+    assert verdicts([late] * MANY)[4:] == [REPRODUCED, NOT, NOT, UNDETERMINED]
+    both = [figures(pcp19_paper_reached=False, pcp20_paper_reached=False)] * MANY
+    assert verdicts(both)[4:6] == [UNDETERMINED, REPRODUCED]
+    mixed = [figures()] * (2 * MANY) + [figures(pcp20_paper_s=3.0)] * MANY
+    assert verdicts(mixed)[4:] == [DIRECTION, REPRODUCED, DIRECTION, NOT]
 
 
 def test_instances_that_need_no_solver_are_not_compared() -> None:
     alone = figures(pcp19_asked=False, pcp20_variables=99, pcp20_paper_s=9.0)
-    assert verdicts([figures(), alone]) == [REPRODUCED] * 8 and verdicts([alone]) == []
+    assert verdicts([figures()] * MANY + [alone]) == [REPRODUCED] * 8 and verdicts([alone]) == []
 
 
 def cells(system: str, letter: str, **times: float) -> dict[str, dict[str, Any]]:
