@@ -116,9 +116,10 @@ TRACES: dict[str, Trace] = {trace.name: trace for trace in (
     Trace(
         "frontier", "job tables as RAPS reads OLCF's Frontier: slurm/jobcomplete", PARQUET,
         {"id": ("job_id", _N), "submit": ("time_submission", _D), "start": ("time_start", _D), "end": ("time_end", _D),
-         "limit": ("time_limit", _S), "nodes": ("node_count", _N), "user": ("user", _T), "account": ("account", _T),
-         "name": ("name", _T), "partition": ("partition", _T), "state": ("state_current", cells.state)},
-        ("ExaDigiT/RAPS",),
+         "limit": ("time_limit", cells.minutes), "nodes": ("node_count", _N), "user": ("user", _T),
+         "account": ("account", _T), "name": ("name", _T), "partition": ("partition", _T),
+         "state": ("state_current", cells.state)},
+        ("ExaDigiT/RAPS", "ExaDigiT/SimulationServer"),
     ),
     Trace(
         "squeue", "what squeue --json and scontrol show job --json print", SLURM_JSON,
@@ -126,6 +127,7 @@ TRACES: dict[str, Trace] = {trace.name: trace for trace in (
          "limit": ("time_limit", cells.minutes), "nodes": ("node_count", _N), "cpus": ("cpus", _N),
          "gpus": ("gpus", _N), "user": ("user_name", _T), "account": ("account", _T), "partition": ("partition", _T),
          "qos": ("qos", _T), "name": ("name", _T), "state": ("job_state", cells.state)},
-        ("SchedMD/slurm",),
+        ("rivosinc/prometheus-slurm-exporter", "LIMLabSWC/slurm_dashboard"),
+        seen="squeue_out.json",
     ),
 )}  # fmt: skip

@@ -121,7 +121,7 @@ def sample(name: str, folder: Path) -> Path:
         case "frontier":
             return parquet(
                 folder / "jobs.parquet", job_id=["1001", "1002"], user=["a", "b"], account=["x", "y"],
-                name=["n", "m"], time_submission=first, time_start=second, time_end=third, time_limit=[7200, 7200],
+                name=["n", "m"], time_submission=first, time_start=second, time_end=third, time_limit=[120, 120],
                 node_count=[9000, 2], partition=["batch", "batch"], state_current=["COMPLETED", "RUNNING"],
             )  # fmt: skip
         case "squeue":
