@@ -11,16 +11,16 @@ import numpy as np
 
 from slurmsim.sim.submissions import UNLIMITED_S
 from slurmsim.trace.columns import NULL, coded_array, int_array
-from slurmsim.trace.schema import INPUTS
+from slurmsim.trace.schema import fields
 from slurmsim.workload import Workload
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def input_columns(workload: Workload) -> list[pa.Array]:
-    """Return the columns of ``inputs.parquet``, in the order of the workload's jobs."""
-    ints, user, app = workload.ints, workload.texts["user"], workload.texts["app"]
+def input_columns(workload: Workload, power: bool) -> list[pa.Array]:
+    """Return the columns of ``inputs.parquet``, in the order of the workload's jobs; `power`: the run knows of it."""
+    ints, app = workload.ints, workload.texts["app"]
     follows = (ints["think_after"] >= 0) | (ints["depends_on"] > 0)
     shaped = np.array([bool(one) for one in app.values], bool)[app.codes]  # its policy may choose another shape
     limit = np.where(ints["time_limit"] == -2, UNLIMITED_S, ints["time_limit"])
@@ -35,7 +35,7 @@ def input_columns(workload: Workload) -> list[pa.Array]:
         "log_end": np.where(ints["log_end"] < 0, NULL, ints["log_end"]),
     }
     return [
-        coded_array(user.codes, user.values) if column.kind == "text"
+        coded_array(workload.texts[name].codes, workload.texts[name].values) if column.kind == "text"
         else int_array(found[name], nullable=column.kind == "int64?")
-        for name, column in INPUTS.items()
+        for name, column in fields("inputs", power).items()
     ]  # fmt: skip

@@ -109,7 +109,7 @@ def execute(
                 progress(simulation)
 
         if writer.inputs is not None:
-            writer.inputs.add_columns(input_columns(prepared.workload))
+            writer.inputs.add_columns(input_columns(prepared.workload, power))
         recorder = Recorder(
             writer.jobs.append, writer.events.extend, writer.usage.extend, writer.requeued.append, flush,
             writer.phases.append if writer.phases is not None else None,

@@ -9,7 +9,7 @@ and the core for events and usage.
 from collections.abc import Mapping
 from typing import NamedTuple, TypeGuard
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 OLDEST = 3  # traces of this version are still read
 
 
@@ -251,6 +251,9 @@ POWER: Mapping[str, Table] = {
         "drawn_mw": Column("int64?", "mW", "What nodes with jobs draw by the model."),
         "idle_mw": Column("int64?", "mW", "What nodes without a job draw that are not powered down."),
         "budget_mw": Column("int64?", "mW", "The budget in force; null for none."),
+    },
+    "inputs": {
+        "watts": Column("text", "", "What it was measured to draw, as the workload says it; empty for nothing.", 8),
     },
 }
 # fmt: on

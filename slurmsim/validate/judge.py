@@ -21,6 +21,7 @@ from slurmsim.validate.history import History, check_history, raw_runs
 from slurmsim.validate.inputs import check_inputs
 from slurmsim.validate.layers import check_layers
 from slurmsim.validate.layouts import check_layouts
+from slurmsim.validate.measured import check_measured
 from slurmsim.validate.networks import check_networks
 from slurmsim.validate.nodelists import NodeIndex
 from slurmsim.validate.outages import DRAIN, outages
@@ -94,7 +95,8 @@ def validate_trace(folder: Path | str) -> ValidationReport:
     summary_file = path / "summary.json"
     job_columns = {name: schema.JOBS[name] for name in _JOBS}
     power = power_facts(manifest.get("power"), str(manifest_file))
-    more = schema.POWER if power is not None else {"jobs": {}, "usage": {}}
+    more = schema.POWER if power is not None else {"jobs": {}, "usage": {}, "inputs": {}}
+    measured = {name: column for name, column in more["inputs"].items() if column.since <= version}
     run = _Run(
         read_table(path / "jobs.parquet", {**job_columns, **more["jobs"]}),
         read_table(path / "requeued.parquet", job_columns),
@@ -109,7 +111,7 @@ def validate_trace(folder: Path | str) -> ValidationReport:
         complete,
         power,
         None if power is None else read_table(path / "phases.parquet", schema.PHASES),
-        read_table(path / "inputs.parquet", _INPUTS) if (path / "inputs.parquet").exists() else None,
+        read_table(path / "inputs.parquet", {**_INPUTS, **measured}) if (path / "inputs.parquet").exists() else None,
         saving := saving_facts(manifest.get("checkpoints"), str(manifest_file)),
         None if saving is None else read_table(path / "checkpoints.parquet", schema.CHECKPOINTS),
         manifest["cluster"].get("networks"),
@@ -225,6 +227,8 @@ def _judge(report: ValidationReport, run: _Run) -> None:
         report.skip("usage", "no usage table")
     if run.power is not None and run.phases is not None:
         check_power(report, run.power, run.phases, jobs, records, runs, run.usage, cluster.n)
+        if run.power.measured:
+            check_measured(report, run.phases, run.inputs)
     saved: dict[str, int] = {}
     if run.saving is not None and run.checkpoints is not None and run.requeued is not None:
         check_checkpoints(report, run.saving, jobs, run.requeued, run.inputs, run.checkpoints)

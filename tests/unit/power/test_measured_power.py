@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import slurmsim
@@ -130,3 +132,34 @@ def test_texts_say_what_was_measured() -> None:
     assert MeasuredPower(40, (1, 1, 2)).at(10) == (1, 70)
     assert MeasuredPower(40, (1, 1, 2)).at(80) == (2, None)
     assert MeasuredPower(40, (1, 1, 2)).at(1e9) == (2, None)
+
+
+@pytest.mark.parametrize(
+    ("watts", "said"),
+    [
+        ("300:900,900,1000", "job 1: draws 1000500 mW from 600 to 1000, by the workload 1000000 from there on"),
+        ("200:900,1000.5", "job 1: draws 900000 mW from 0 to 600, by the workload 900000 from there on"),
+        ("", None),
+    ],
+)
+def test_the_judge_compares_what_was_drawn_with_the_workload(watts: str, said: str | None, tmp_path: Path) -> None:
+    slurmsim.run(LOG, nodes=2, policy="easy", out=tmp_path / "out")
+    table = pq.read_table(tmp_path / "out/inputs.parquet")
+    cells = pa.array([watts, *table["watts"].to_pylist()[1:]], pa.string()).dictionary_encode()
+    place = table.schema.get_field_index("watts")
+    changed = table.set_column(place, table.schema.field("watts"), cells.cast(table.schema.field("watts").type))
+    pq.write_table(changed.replace_schema_metadata(table.schema.metadata), tmp_path / "out/inputs.parquet")
+    check = validate_trace(tmp_path / "out").check("measured_watts")
+    assert check.examples == ([] if said is None else [said])
+
+
+def test_a_trace_from_before_the_column_is_not_judged_by_it(tmp_path: Path) -> None:
+    slurmsim.run(LOG, nodes=2, policy="easy", out=tmp_path / "out")
+    table = pq.read_table(tmp_path / "out/inputs.parquet")
+    pq.write_table(table.drop_columns(["watts"]), tmp_path / "out/inputs.parquet")
+    with pytest.raises(WorkloadError, match="watts"):  # the trace says that it has the column
+        validate_trace(tmp_path / "out")
+    manifest = tmp_path / "out/run.json"
+    manifest.write_text(manifest.read_text().replace('"trace_schema": 8', '"trace_schema": 7'))
+    report = validate_trace(tmp_path / "out")
+    assert report.valid and "measured_watts" in report.to_text()

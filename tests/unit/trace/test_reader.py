@@ -124,7 +124,7 @@ def broken(folder: Path, name: str, change) -> None:
         (lambda f: (f / "run.json").write_text("{}"), "run.json: trace_schema: not a slurmsim trace"),
         (
             lambda f: (f / "run.json").write_text(json.dumps({"trace_schema": 99})),
-            r"run.json: trace_schema: schema version 99 \(expected version 3 to 7\)",
+            r"run.json: trace_schema: schema version 99 \(expected version 3 to 8\)",
         ),
         (lambda f: (f / "jobs.parquet").unlink(), "jobs.parquet: missing from the trace"),
         (lambda f: broken(f, "jobs.parquet", lambda b: b[: len(b) // 2]), "jobs.parquet: not a readable Parquet file"),
@@ -138,7 +138,7 @@ def broken(folder: Path, name: str, change) -> None:
                 pq.read_table(f / "jobs.parquet").replace_schema_metadata({"slurmsim.trace_schema": "0"}),
                 f / "jobs.parquet",
             ),
-            r"jobs.parquet: schema version 0 \(expected version 3 to 7\)",
+            r"jobs.parquet: schema version 0 \(expected version 3 to 8\)",
         ),
     ],
 )

@@ -124,7 +124,7 @@ def test_not_a_trace(trace: Path, damage: Any, message: str) -> None:
 
 
 CLUSTER_DAMAGE: list[tuple[Any, str]] = [
-    (lambda m: m.pop("trace_schema"), "trace_schema: schema version None (expected version 3 to 7)"),
+    (lambda m: m.pop("trace_schema"), "trace_schema: schema version None (expected version 3 to 8)"),
     (lambda m: m.pop("cluster"), "cluster: missing (expected an object with nodes and partitions)"),
     (lambda m: m.update(limit_allowance_s=-1), "limit_allowance_s: -1 (expected seconds, or null)"),
     (lambda m: m["cluster"].update(nodes=[]), "cluster.nodes: []"),
