@@ -11,8 +11,12 @@ from pathlib import Path
 from typing import Any
 
 WHOLE = {
-    "eurora": ("--seeds", "0"), "titan": (), "pcp20": (), "lomonosov": (),
-    "parm": ("--parts", "testbed,choices,intrepid,contested,sweeps", "--level-seeds", "2"),
+    "eurora": ("--seeds", "0"),
+    "titan": ("--seeds", "10", "--verdict-seeds", "14", "--years", "3"),
+    "pcp20": (),
+    "lomonosov": ("--verdict-seeds", "18"),
+    "parm": ("--parts", "testbed,choices,intrepid,contested,sweeps", "--testbed-seeds", "15", "--slow-seeds", "3",
+             "--level-seeds", "2"),
 }  # fmt: skip
 """What each page has, in the order of the papers, where that is not the default."""
 NOT_SAID = frozenset({"help", "out", "workers", "fresh", "quiet", "json", "pages", "log", "data"})

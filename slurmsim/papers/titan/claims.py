@@ -124,8 +124,8 @@ def _project(found: Result) -> Iterator[Claim]:
     for figure, (measure, _) in FIGURES.items():
         for name in PROJECTS:
             if (used := found.estimate(name, measure, "project")) is not None:
-                goal = goals.of_project(figure, name, project_model(found, name, figure=figure), used.n)
-                yield goal.measured(used.mean, used.text(0))
+                goal = goals.of_project(figure, name, project_model(found, name, figure=figure))
+                yield goal.measured(used)
 
 
 FIGURES = {"a": ("use_node_h", "use"), "b": ("asked_node_h", "asked_use")}

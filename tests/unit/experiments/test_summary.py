@@ -93,7 +93,16 @@ def test_all_of_them_with_pages(tmp_path: Path, capsys: pytest.CaptureFixture[st
     (folder / "claims.md").write_text(
         "<!-- made: headline -->\n<!-- end -->\n<!-- made: runs -->\n<!-- end -->\n", "utf-8"
     )
-    words = ["bench", "all", "--systems", "titan", "--with", "titan --parts model", "--out", str(tmp_path / "out")]
+    words = [
+        "bench",
+        "all",
+        "--systems",
+        "titan",
+        "--with",
+        "titan --seeds 5 --verdict-seeds 0 --years 1 --parts model",
+        "--out",
+        str(tmp_path / "out"),
+    ]
     assert main([*words, "--pages", str(folder), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["claims"][1][0] == "titan" and facts["cpu_s"] > 0
