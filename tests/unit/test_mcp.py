@@ -112,6 +112,33 @@ def test_a_live_cluster_is_changed_only_where_that_is_allowed(tmp_path: Path) ->
         asked(["--state", str(tmp_path / "state"), "--allow-write"], writes)
 
 
+def test_tasks_of_the_sandbox_are_begun_solved_and_graded() -> None:
+    async def ask(call: Ask, tools: list[str]) -> None:
+        assert tools == ["tasks", "begin", "command", "wait", "give_answer", "grade"]
+        _, known = await call("tasks")
+        assert len(known) >= 50
+        assert (await call("grade"))[0]  # nothing is begun
+        assert (await call("begin", task="nothing"))[0]
+        _, task = await call("begin", task="drain-node")
+        assert (task["kind"], task["user"]) == ("operate", "root")
+        _, failed = await call("grade")
+        assert not failed["solved"]
+        await call("begin", task="drain-node")
+        _, done = await call("command", line="scontrol update nodename=n3 state=drain reason=fan")
+        assert done["exit_code"] == 0
+        _, later = await call("wait", seconds=60)
+        assert later["now"] == done["now"] + 60
+        assert (await call("command", line="rm -r /"))[0]
+        _, solved = await call("grade")
+        assert solved == {"task": "drain-node", "solved": True, "missing": []}
+        await call("begin", task="why-failed")
+        await call("give_answer", text="TIMEOUT")
+        _, solved = await call("grade")
+        assert solved["solved"]
+
+    asked(["--sandbox"], ask)
+
+
 def test_answers_are_bounded() -> None:
     found = bounded({"a": ["\x1b" * 10_000] * 10_000, "b" * 10_000: 1})
     assert len(found["a"]) == MOST_ROWS

@@ -56,7 +56,7 @@ class Onlooker:
     def fork(self) -> Engine:
         """Return another copy of the cluster as it is now; changes to the copy have no effect elsewhere."""
         again = self._make(self._configuration)
-        restore(again, list(take(self.engine)))
+        restore(again, list(take(self.engine)), shares=False)
         return again
 
     # -- from the disk ------------------------------------------------------------------------------------------------

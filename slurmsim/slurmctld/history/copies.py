@@ -114,8 +114,7 @@ def _make(
     ran = header["jobs"] == "run"
     n_real = 0
     engine = make_engine(header, folder, read_configuration(header, folder, header["texts"]))
-    with snapshot_file.no_collection():
-        restore(engine, of_engine)
+    restore(engine, of_engine)
     again: Iterator[dict[str, Any]] = iter(of_engine)
     if ran:
         n_real = stand_in(engine)

@@ -133,8 +133,7 @@ class History:
         if crc != named["crc"] or about["journal"] != journal or about["after"] != header["after"]:
             raise OutputError(f"{path}: is not the snapshot {self.journal.path} stands on")
         self._begin_rows(engine, int(about["rows"]))
-        with snapshot_file.no_collection():
-            restore(engine, tables)
+        restore(engine, tables)
 
     def _check_owner(self, header: Mapping[str, Any]) -> None:
         if int(header["owner"]) != os.geteuid():  # a copy of another user's folder: that user would own our daemon

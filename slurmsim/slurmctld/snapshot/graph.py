@@ -14,6 +14,7 @@ Kinds have names of their own: a class may be renamed, and its module moved, wit
 import base64
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from operator import attrgetter
 from types import BuiltinMethodType, MethodType
 from typing import Any
@@ -283,9 +284,7 @@ class Decoder:
             if "later" in column:  # `upgrades` makes it of other records
                 continue
             if "=" in column:
-                value = column["="]
-                for one in made:
-                    put(one, name, value)
+                _all(map(put, made, repeat(name), repeat(column["="])))
             elif "x" in column:
                 for one, coded in zip(made, column["x"], strict=True):
                     if isinstance(coded, list) and coded[0] in ("-", "s"):
@@ -294,11 +293,12 @@ class Decoder:
                     else:
                         put(one, name, self.value(coded))
             else:
-                for one, value in zip(made, self.column(column, chunk["n"]), strict=True):
-                    put(one, name, value)
+                values = self.column(column, chunk["n"])
+                if len(values) != len(made):
+                    raise WorkloadError(f"the snapshot has {len(values)} {name} of {len(made)} {kind.name}")
+                _all(map(put, made, repeat(name), values))
         for name, make in kind.reset.items():
-            for one in made:
-                put(one, name, make())
+            _all(map(put, made, repeat(name), (make() for _ in made)))
 
     def _fill_alike(self, made: list[Any], groups: list[dict[str, Any]], first: int) -> None:
         for group in groups:
@@ -352,6 +352,11 @@ class Decoder:
         if word == "m":
             return getattr(self.value(coded[1]), coded[2])
         raise WorkloadError(f"a snapshot says {word!r}", expected="a word this version knows")
+
+
+def _all(calls: Iterable[Any]) -> None:
+    """Make all these calls, in C."""
+    deque(calls, maxlen=0)
 
 
 def _empty(name: str, item: Any) -> Any:

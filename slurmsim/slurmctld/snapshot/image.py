@@ -10,6 +10,7 @@ from slurmsim.sim.network import Pending
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.snapshot import upgrades
 from slurmsim.slurmctld.snapshot.engine_state import parts
+from slurmsim.slurmctld.snapshot.file import no_collection
 from slurmsim.slurmctld.snapshot.graph import Decoder, Encoder, Special
 from slurmsim.slurmctld.snapshot.kinds import KINDS, SCHEMA
 
@@ -38,10 +39,15 @@ def take(engine: Engine) -> Tables:
     yield from encoder.chunks()
 
 
-def restore(engine: Engine, tables: Iterable[dict[str, Any]], grow: Callable[[], None] | None = None) -> None:
+@no_collection()
+def restore(
+    engine: Engine, tables: Iterable[dict[str, Any]], grow: Callable[[], None] | None = None, *, shares: bool = True
+) -> None:  # fmt: skip
     """Make `engine`, newly made from the configuration that `tables` were taken under, what it was then.
 
     With `grow` it may have more nodes than that: this is called once the state is there.
+    Without `shares` jobs that come later do not share their requests' texts with those there are: a copy that lives
+    for a moment needs no saving of memory.
 
     Raises
     ------
@@ -84,7 +90,8 @@ def restore(engine: Engine, tables: Iterable[dict[str, Any]], grow: Callable[[],
         for time, priority, number, calls, value in first["events"]
     ]
     engine.network.take_up(first["now"], pending, first["next_event"])
-    _share_requests(engine)
+    if shares:
+        _share_requests(engine)
     engine.controller.listen()
     engine.controller.state.selector.forget_future()
     upgrades.settle(engine, schema)
