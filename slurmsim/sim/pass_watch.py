@@ -20,16 +20,18 @@ LOOK_S = 0.25
 
 
 class PassWatch:
-    """Context of a pass: within it, `PassTooLong` is raised in this thread once `limit_s` seconds are over.
+    """Context of a pass: within it, `PassTooLong` is raised in this thread once about `limit_s` seconds are over.
 
-    It is raised again every `LOOK_S` seconds until the context is left.
+    It is raised again every `LOOK_S` seconds until the context is left. Entering and leaving one costs next to nothing:
+    the thread that looks finds out how long a pass has lasted.
     """
 
     def __init__(self, limit_s: float) -> None:
         self.limit_s = limit_s
         self._lock = threading.Lock()
-        self._due: float | None = None
+        self._pass, self._within = 0, False  # its number, and whether it goes on
         self._thread = self._watched_in = 0  # of Python and of the system: a thread and a process
+        self._seen, self._since = 0, 0.0  # the pass that went on at the last look, and when it was first seen
         self._told = False
 
     def __enter__(self) -> None:
@@ -37,15 +39,16 @@ class PassWatch:
         if self._watched_in != process:
             _watch(self, process)
             self._watched_in = process
-        with self._lock:
-            self._thread, self._due = threading.get_ident(), time.monotonic() + self.limit_s
+        self._thread = threading.get_ident()
+        self._pass += 1
+        self._within = True
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        with self._lock:
-            self._due = None
-            if self._told:
+        self._within = False  # before `_told` is read, as `look` writes that before it reads this
+        if self._told:
+            with self._lock:
                 self._told = False
                 _raise_in(self._thread, None)  # takes back what was not raised yet
 
@@ -58,10 +61,16 @@ class PassWatch:
 
     def look(self, now: float) -> None:
         """Raise in the thread of the pass if it is over its limit."""
-        with self._lock:
-            if self._due is not None and now >= self._due:
+        number = self._pass
+        if not self._within or number != self._seen:
+            self._seen, self._since = number, now
+        elif now >= self._since + self.limit_s:
+            with self._lock:
                 self._told = True
-                _raise_in(self._thread, PassTooLong)
+                if self._within and self._pass == number:
+                    _raise_in(self._thread, PassTooLong)
+                else:
+                    self._told = False
 
 
 _watches: WeakSet[PassWatch] = WeakSet()

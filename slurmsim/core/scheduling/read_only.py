@@ -10,10 +10,9 @@ from __future__ import annotations
 
 import dataclasses
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sized
 from types import MappingProxyType
 from typing import Any, Protocol, get_args
-from weakref import ref
 
 import numpy as np
 
@@ -82,37 +81,18 @@ _LIVE = frozenset({"pending"})  # of a pool: the list itself, says the port
 _ABSENT = frozenset({"shared_nodes"})  # None: the kernel's own arrays are not shown
 
 
-class LiveRows(Sequence[Any]):
-    """A list of the core, shown row by row as it is when it is read."""
-
-    __slots__ = ("__each", "__item", "__size")
-
-    def __init__(self, rows: Sequence[Any], shown: Callable[[Any], Any]) -> None:
-        self.__item: Callable[[Any], Any] = lambda at: shown(rows[at])
-        self.__each: Callable[[], Iterator[Any]] = lambda: map(shown, rows)
-        self.__size = rows.__len__
-
-    def __iter__(self) -> Iterator[Any]:
-        return self.__each()
-
-    def __getitem__(self, at: Any) -> Any:
-        return self.__item(at)
-
-    def __len__(self) -> int:
-        return self.__size()
-
-
 class Guard:
     """Shows the objects of one core to one policy, and finds them again in what it decides."""
 
     def __init__(self) -> None:
         self.behind = behind
-        self._kinds: dict[type, type] = {}
-        self._shown: dict[int, Any] = {}
-        self._most = _KEPT
+        self._by = _facades.Shown(self._other, _KEPT)
+        self.shown: Callable[[Any], Any] = self._by.shown
+        self.real: Callable[[Any], Any] = self._by.real
         self._instant, self._decisions = -1, 0
         for kind, port in _SHOWN.items():
             self._add(kind, port)
+        self._by.lasting.update(_LASTING)
 
     def _add(self, kind: type, port: type) -> None:
         """Make the facade of `kind`, with the members of `port`."""
@@ -120,57 +100,17 @@ class Guard:
         made = type(kind.__name__, (_facades.Facade,), space)
         for name in dir(port):
             if not name.startswith("_"):
-                member = getattr(port, name)
-                of = self._reads if isinstance(member, property) else self._method
-                if kind is PoolView and name in _LIVE:
-                    of = self._live
-                setattr(made, name, of(name))
-        self._kinds[kind] = made
+                setattr(made, name, self._member(kind, name, getattr(port, name)))
+        self._by.kinds[kind] = made
 
-    def _reads(self, name: str) -> Any:
-        return _facades.Reads(name, self._shown, self.shown)
-
-    def _live(self, name: str) -> Any:
-        return property(lambda facade: LiveRows(getattr(behind(facade), name), self.shown))
-
-    def _method(self, name: str) -> Any:
-        shown, real = self.shown, self.real
-
-        def call(facade: Any, *given: Any, **named: Any) -> Any:
-            if name in _ABSENT:
-                return None
-            told = {key: real(one) for key, one in named.items()} if named else named
-            found = getattr(behind(facade), name)(*map(real, given), **told)
-            return self._each(found) if name in _LISTS else shown(found)
-
-        call.__name__ = name
-        return call
-
-    def shown(self, value: Any) -> Any:
-        """Return `value` as the policy may see it. Raises TypeError for what the port does not have."""
-        kind = type(value)
-        if kind in _PLAIN:
-            return value
-        facade = self._kinds.get(kind)
-        if facade is not None:
-            if kind not in _LASTING:
-                return _facades.make(facade, value)
-            known = self._shown.get(id(value))
-            if known is None:
-                if len(self._shown) > self._most:
-                    self._forget()
-                known = self._shown[id(value)] = _facades.make(facade, value)
-            return known
-        if kind is tuple:
-            return tuple(self._each(value))
-        if isinstance(value, list):
-            return Rows(self._each(value))
-        return self._other(value)
-
-    def _each(self, values: Iterable[Any]) -> list[Any]:
-        """Return each of `values` as the policy may see it."""
-        found: list[Any] = _facades.each(values, [], self._shown, self.shown)
-        return found
+    def _member(self, kind: type, name: str, member: Any) -> Any:
+        if name in _ABSENT:
+            return lambda *_: None
+        if kind is PoolView and name in _LIVE:
+            return _facades.Lives(name, self._by)
+        if isinstance(member, property):
+            return _facades.Reads(name, self._by)
+        return _facades.Calls(name, self._by, name in _LISTS)
 
     def _other(self, value: Any) -> Any:
         if isinstance(value, (array, np.ndarray)):
@@ -181,16 +121,7 @@ class Guard:
             return value  # records of plain values that cannot be changed, or a copy
         if isinstance(value, Iterator):
             return map(self.shown, value)
-        if callable(value):
-            return lambda *given: self.shown(value(*map(self.real, given)))
         raise TypeError(f"{type(value).__name__} is not in the port")
-
-    def real(self, value: Any) -> Any:
-        """Return what is behind `value`, or it as it is: a facade, or a list or tuple of them."""
-        kind = type(value)
-        if kind in (list, Rows, LiveRows):
-            return [self.real(item) for item in value]
-        return tuple(map(self.real, value)) if kind is tuple else behind(value)
 
     def decided(self, decision: Any) -> Any:
         """Return `decision` about what is behind the facades in it; what is none comes back as it is."""
@@ -211,12 +142,3 @@ class Guard:
             self._instant, self._decisions = now, 0
         self._decisions += n
         return self._decisions <= PASS_LIMIT or self._decisions <= PASS_LIMIT + 100 * len(queue)
-
-    def _forget(self) -> None:
-        """Forget facades that the policy does not hold."""
-        held = [(key, ref(facade)) for key, facade in self._shown.items()]
-        self._shown.clear()
-        for key, known in held:
-            if (facade := known()) is not None:
-                self._shown[key] = facade
-        self._most = max(_KEPT, 2 * len(self._shown))
