@@ -162,8 +162,6 @@ NOT_MODELLED = frozenset(
         "flags",
         "job_id",
         "memory_binding_type",
-        "memory_update_delay",
-        "memory_update_margin",
         "oversubscribe",
         "reserve_ports",
         "resv_mpi_ports",

@@ -203,9 +203,10 @@ def _minima(row: Row, view: View) -> str:
     per = "CPU" if row["mem_per_cpu"] else "Node"
     if row["mem_per_tres"] and since(view.release, "memory_per_tres"):
         per = "TRES"
+    later = f" MemUpdate={row['mem_update_margin']}%@{row['mem_update_delay']}min" if row["mem_update_delay"] else ""
     return (
         f"MinCPUsNode={row['pn_min_cpus']} MinMemory{per}={quantity(row['pn_min_memory'], 'M')} "
-        f"MinTmpDiskNode={quantity(row['pn_min_tmp_disk'], 'M')}"
+        f"MinTmpDiskNode={quantity(row['pn_min_tmp_disk'], 'M')}{later}"
     )
 
 
@@ -358,10 +359,10 @@ FIELDS: tuple[str, ...] = (
     "sched_nodes", "batch_host", "num_nodes", "max_nodes_asked", "num_cpus", "max_cpus", "num_tasks", "tasks_unknown",
     "cpus_per_task", "cores_per_socket", "threads_per_core", "tres_req_str", "tres_alloc_str", "sockets_per_node",
     "ntasks_per_node", "ntasks_per_socket", "ntasks_per_core", "ntasks_per_tres", "core_spec", "cpu_ids", "gres_total",
-    "pn_min_cpus", "mem_per_cpu", "pn_min_memory", "pn_min_tmp_disk", "features", "delay_boot", "resv_name", "shared",
-    "oversubscribe", "exclusive", "contiguous", "licenses", "licenses_alloc", "network", "command", "argv_text",
-    "submit_line", "work_dir", "system_comment", "shown_err", "std_in", "shown_out", "segment_size", "req_switch",
-    "wait4switch",
+    "pn_min_cpus", "mem_per_cpu", "pn_min_memory", "mem_update_margin", "mem_update_delay",
+    "pn_min_tmp_disk", "features", "delay_boot", "resv_name", "shared", "oversubscribe", "exclusive", "contiguous",
+    "licenses", "licenses_alloc", "network", "command", "argv_text", "submit_line", "work_dir", "system_comment",
+    "shown_err", "std_in", "shown_out", "segment_size", "req_switch", "wait4switch",
     "power_flags", "bitflags", "oom_kill_step", "cpus_per_tres", "mem_per_tres", "tres_per_job", "tres_per_node",
     "tres_per_socket", "tres_per_task_shown", "mail_type", "mail_user", "cpu_freq_min", "cpu_freq_max",
     "cpu_freq_gov",

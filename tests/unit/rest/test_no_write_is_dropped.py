@@ -48,7 +48,8 @@ JOB_VALUES: dict[str, Any] = {
 }  # fmt: skip
 """A value that a held job does not have."""
 WITHOUT = frozenset({
-    "account", "argv", "array", "environment", "hold", "maximum_cpus", "ntasks_per_tres", "qos", "reservation",
+    "account", "argv", "array", "environment", "hold", "maximum_cpus", "memory_update_delay", "memory_update_margin",
+    "ntasks_per_tres", "qos", "reservation",
     "tasks_per_core", "tasks_per_socket", "tres_per_socket",
 })  # fmt: skip
 """Fields of a submission that no update changes, or of clusters with accounts and reservations."""

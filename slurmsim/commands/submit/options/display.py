@@ -152,6 +152,7 @@ _SHOW: dict[str, Callable[[Chosen], str]] = {
     "mem-bind": lambda chosen: chosen.get("mem_bind") or "unset",
     "mem-per-cpu": _size("mem_per_cpu"),
     "mem-per-gpu": _size("mem_per_gpu"),
+    "mem-update": lambda chosen: f"{chosen.get('mem_update_margin')}@{chosen.get('mem_update_delay')}",
     "no-requeue": _requeue,
     "requeue": _requeue,
     "nodes": _nodes,

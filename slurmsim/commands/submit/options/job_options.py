@@ -110,6 +110,18 @@ def _segment(text: str, option: str, context: Context) -> int:
     return int(text)
 
 
+def _mem_update(text: str, option: str, context: Context) -> dict[str, int]:
+    """Return ``MARGIN@DELAY``: percent above what a job uses, and minutes after which its memory is cut to that."""
+    margin_text, at, delay_text = text.partition("@")
+    if not at:
+        raise BadValue(f"{option} requires MARGIN@DELAY format")
+    margin, rest = leading_number(margin_text)
+    delay = values.minutes_of(delay_text)
+    if rest or delay is None or not (0 < margin <= 0xFFFF and 0 < delay <= 0xFFFF):
+        raise values.invalid(option)
+    return {"mem_update_margin": margin, "mem_update_delay": delay}
+
+
 def _oom_kill(text: str | None, option: str, context: Context) -> int:
     if text not in (None, "0", "1"):
         raise values.invalid(option)
@@ -276,7 +288,7 @@ _OPTIONS: tuple[Option, ...] = (
     Option("mem-bind", None, REQUIRED, ALL, layout.memory_binding, "mem_bind", ACCEPTED, part=True),
     Option("mem-per-cpu", None, REQUIRED, ALL, v.memory, "mem_per_cpu", SUPPORTED, part=True),
     Option("mem-per-gpu", None, REQUIRED, ALL, v.memory, "mem_per_gpu", SUPPORTED, part=True),
-    Option("mem-update", None, REQUIRED, ALL, v.string, "mem_update", REFUSED, since="26.05"),
+    Option("mem-update", None, REQUIRED, ALL, _mem_update, "mem_update", ACCEPTED, since="26.05"),
     Option("mincpus", None, REQUIRED, ALL, v.positive, "pn_min_cpus", SUPPORTED, part=True),
     Option("mpi", None, REQUIRED, RUN, v.string, "mpi", ACCEPTED),
     Option("msg-timeout", None, REQUIRED, RUN, v.positive, "msg_timeout", ACCEPTED),
