@@ -52,7 +52,7 @@ HELPS = {
     "as": "run a command as another user of the live cluster: slurmsim as alice -- sbatch job.sh",
     "clock": "show, freeze, step or scale the live cluster's clock",
     "calls": "the commands the live cluster has been asked by",
-    "lua": "test a site's job_submit.lua on made-up submissions: slurmsim lua test job_submit.lua",
+    "lua": "test a site's job_submit.lua or cli_filter.lua on made-up submissions: slurmsim lua test FILE",
     "snapshot": "write the live cluster, running or not, into one file",
     "restore": "make a live cluster of what slurmsim snapshot wrote",
     "fork": "a copy of the live cluster with a future of its own: slurmsim fork -- sbatch job.sh",

@@ -1,4 +1,4 @@
-"""``slurmsim lua test``: a site's job_submit.lua against made-up submissions, without a cluster."""
+"""``slurmsim lua test``: a site's job_submit.lua or cli_filter.lua on made-up submissions, without a cluster."""
 
 from __future__ import annotations
 
@@ -15,17 +15,23 @@ from slurmsim.config.load import load_cluster
 from slurmsim.errors import ConfigError
 from slurmsim.hostlist import compress
 from slurmsim.input_file import read_text
-from slurmsim.lua import FILE
+from slurmsim.lua import CLI_FILE, FILE
 from slurmsim.releases import DEFAULT, RELEASES
 from slurmsim.toml_file import read_toml
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from slurmsim.lua.cases import Case, Outcome
+    from slurmsim.lua.filter_cases import Made
+
 DESCRIPTION = """Test a job_submit.lua: each case is an sbatch command line and what has to become of it (docs/lua.md).
+A cli_filter.lua, known by its functions, is tried by sbatch, salloc and srun themselves.
 Exit code: 0, 1 if a case fails, 2 if a file cannot be read."""
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=["test"], help="what to do")
-    parser.add_argument("script", type=Path, metavar="FILE", help=f"the site's {FILE}")
+    parser.add_argument("script", type=Path, metavar="FILE", help=f"the site's {FILE} or {CLI_FILE}")
     parser.add_argument("--cases", type=Path, metavar="FILE", help="the cases (default: FILE with .toml for .lua)")
     parser.add_argument("--conf", type=Path, metavar="FILE", help="a slurm.conf: the partitions the script is shown")
     parser.add_argument("--release", choices=RELEASES, default=DEFAULT, help=f"release to imitate ({DEFAULT})")
@@ -34,22 +40,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Try all cases, print what failed."""
-    from slurmsim.lua.cases import read_cases, try_case
-    from slurmsim.lua.job_submit import JobSubmit
+    from slurmsim.lua.filter_cases import is_cli_filter
 
-    try:
-        text = read_text(args.script)
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror}", file=str(args.script), field="FILE",
-                          expected=f"a {FILE}") from None  # fmt: skip
-    except UnicodeDecodeError:
-        raise ConfigError("is no UTF-8", file=str(args.script), field="FILE", expected=f"a {FILE}") from None
+    text = _text(args.script)
     file = args.cases or args.script.with_suffix(".toml")
-    cases = read_cases(read_toml(str(file), "cases in TOML"), file)
-    partitions, name = _partitions(args.conf, args.release)
-    script = JobSubmit(text, args.release, name, lambda: 0, args.script.name)
-    request_of = partial(_request, file=file, release=args.release)
-    outcomes = [try_case(script, case, request_of, partitions, args.release) for case in cases]
+    outcomes = (_filtered if is_cli_filter(text) else _submitted)(text, file, args)
     failed = [one for one in outcomes if one.wrong]
     if args.json:
         print(json.dumps({"cases": [asdict(one) for one in outcomes], "failed": len(failed)}, indent=2))
@@ -60,15 +55,64 @@ def run(args: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
+def _text(script: Path) -> str:
+    """Return a script. Raises ConfigError."""
+    expected = f"a {FILE} or {CLI_FILE}"
+    try:
+        return read_text(script)
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}"
+    except UnicodeDecodeError:
+        why = "is no UTF-8"
+    raise ConfigError(why, file=str(script), field="FILE", expected=expected)
+
+
+def _submitted(text: str, file: Path, args: argparse.Namespace) -> list[Outcome]:
+    """Try the cases of a job_submit.lua."""
+    from slurmsim.lua.cases import read_cases, try_case
+    from slurmsim.lua.job_submit import JobSubmit
+
+    cases = read_cases(read_toml(str(file), "cases in TOML"), file)
+    partitions, name = _partitions(args.conf, args.release)
+    script = JobSubmit(text, args.release, name, lambda: 0, args.script.name)
+    request_of = partial(_request, file=file, release=args.release)
+    return [try_case(script, case, request_of, partitions, args.release) for case in cases]
+
+
+def _filtered(text: str, file: Path, args: argparse.Namespace) -> list[Outcome]:
+    """Try the cases of a cli_filter.lua: each is a call of its command, which loads the script."""
+    from slurmsim.lua import filter_cases
+    from slurmsim.lua.cases import read_cases
+
+    if args.conf is not None:
+        raise ConfigError(f"is for {FILE}: a {CLI_FILE} sees no partitions", field="--conf", expected="no --conf")
+    filter_cases.load(text, args.script, args.release)
+    cases = read_cases(read_toml(str(file), "cases in TOML"), file, filter_cases.KEYS)
+    filter_cases.check(cases, file)
+    call = partial(_call, script=args.script.resolve(), folder=file.resolve().parent, release=args.release)
+    return [filter_cases.try_filter_case(case, file, call) for case in cases]
+
+
+def _call(case: Case, words: list[str], *, script: Path, folder: Path, release: str) -> Made:
+    """Return what a command makes of its words in a cluster with this script."""
+    from slurmsim.lua.filter_cases import Made
+    from slurmsim.upgrade.dry_calls import dry_call
+
+    hello = {"cluster": "cluster", "slurm_version": release, "now": 0, "uid": case.uid, "cli_filter": str(script)}
+    environ = {"USER": case.user, "HOME": f"/home/{case.user}", **case.environ}
+    made = dry_call(case.command, words, release, folder, hello=hello, environ=environ)
+    return Made(made.said, [] if made.filtered is None else made.filtered.judged, bool(made.jobs))
+
+
 def _request(options: str, *, file: Path, release: str) -> dict[str, Any]:
     """Return the request that sbatch makes of some options. Raises ConfigError."""
-    from slurmsim.upgrade.scripts import sbatch_call
+    from slurmsim.upgrade.dry_calls import dry_call
 
     try:
         words = shlex.split(options)
     except ValueError as error:
         raise ConfigError(f"{options!r}: {error}", file=str(file), field="options", expected="sbatch options") from None
-    made = sbatch_call([*words, "--wrap", "true"], release, Path.cwd())
+    made = dry_call("sbatch", [*words, "--wrap", "true"], release, Path.cwd())
     if made.code or not made.jobs:
         said = made.said.strip().rpartition("\n")[2] or "nothing is submitted"
         raise ConfigError(f"{options!r}: {said}", file=str(file), field="options", expected="sbatch options")

@@ -53,6 +53,7 @@ class Io:
         # texts of files the command read that a recorder has to keep, by the path they were named by
         self.files: dict[str, str] = {}
         self.exported: frozenset[str] = frozenset()  # names of variables an ``--export`` names
+        self.site_filter: object = None  # the site's cli_filter.lua, where the command has asked one
 
     @property
     def cwd(self) -> str:

@@ -1,7 +1,7 @@
 """A site's job_submit.lua and cli_filter.lua: run as Slurm runs them, in a Lua that reaches only what Slurm gives it.
 
 `sandbox` is the Lua, `constants` and `job_fields` are the tables of Slurm's interface, `job_submit` calls the two
-functions of slurmctld's script, and `cli_filter` the three of the commands'.
+functions of slurmctld's script, and `cli_filter` the three of the commands'. `cases` and `filter_cases` test a script.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ from slurmsim.errors import ConfigError
 from slurmsim.lua import job_fields
 from slurmsim.lua.job_submit import Caller, JobSubmit, Nowhere
 
-_KEYS = frozenset({"name", "options", "user", "uid", "expect"})
+_KINDS: Mapping[str, type] = {"name": str, "options": str, "user": str, "uid": int, "expect": dict}
 _MOST = 10_000  # cases
-_REFUSED, _SAYS = "refused", "says"
+REFUSED, SAYS = "refused", "says"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,10 @@ class Case:
     options
         What stands behind ``sbatch``, in words.
     expect
-        Field of ``job_desc`` -> its value behind the script; `refused` (True, False or a part of Slurm's words) and
-        `says` (a part of what the user is told).
+        Field of ``job_desc`` (cli_filter.lua: option) -> its value behind the script; `refused` (True, False or a
+        part of Slurm's words) and `says` (a part of what the user is told).
+    command, argv, environ
+        For cli_filter.lua: what is called, the script or command behind its options, and the user's variables.
     """
 
     name: str
@@ -34,6 +36,9 @@ class Case:
     user: str = "user"
     uid: int = 1000
     expect: Mapping[str, Any] = field(default_factory=dict)
+    command: str = "sbatch"
+    argv: str = ""
+    environ: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +50,17 @@ class Outcome:
     said: list[str]
 
 
-def read_cases(tables: Mapping[str, Any], file: Path) -> list[Case]:
-    """Return the cases of a TOML file: its tables ``[[case]]``. Raises ConfigError."""
+def read_cases(tables: Mapping[str, Any], file: Path, more: Mapping[str, type] | None = None) -> list[Case]:
+    """Return the cases of a TOML file: its tables ``[[case]]``, which may have `more` keys. Raises ConfigError."""
+    kinds = {**_KINDS, **(more or {})}
     found = tables.get("case")
     if not isinstance(found, list) or not found or len(found) > _MOST or set(tables) != {"case"}:
         raise ConfigError("no cases", file=str(file), field="case", expected=f"1 to {_MOST:,} tables [[case]]")
     cases = []
     for number, one in enumerate(found, 1):
         place = f"case {number}"
-        if not isinstance(one, dict) or set(one) - _KEYS:
-            raise ConfigError("unknown key", file=str(file), field=place, expected=", ".join(sorted(_KEYS)))
-        kinds = {"name": str, "options": str, "user": str, "uid": int, "expect": dict}
+        if not isinstance(one, dict) or set(one) - set(kinds):
+            raise ConfigError("unknown key", file=str(file), field=place, expected=", ".join(sorted(kinds)))
         for key, value in one.items():
             if not isinstance(value, kinds[key]) or isinstance(value, bool):
                 raise ConfigError(f"{key} is no {kinds[key].__name__}", file=str(file), field=place,
@@ -88,20 +93,24 @@ def try_case(
     """
     verdict = script.submit(request_of(case.options), Caller(case.uid, case.uid, case.user), _Site(partitions))
     said = "\n".join(verdict.said)
-    text = verdict.refused[1] if verdict.refused else ""
-    wrong = []
-    expected = {_REFUSED: False, **case.expect}
-    for name, value in expected.items():
-        if name == _REFUSED:
-            fine = bool(verdict.refused) is value if isinstance(value, bool) else bool(text) and str(value) in text
-            if not fine:
-                wrong.append(f"refused: expected {value!r}, {'refused: ' + text if text else 'not refused'}")
-        elif name == _SAYS:
-            if str(value) not in said:
-                wrong.append(f"says: expected {value!r}, said {said!r}")
-        else:
+    text = verdict.refused[1] if verdict.refused else None
+    wrong = wrong_words(case, text, said)
+    for name, value in case.expect.items():
+        if name not in (REFUSED, SAYS):
             found = job_fields.read(verdict.request, name, release)
             if found != value:
                 wrong.append(f"{name}: expected {value!r}, is {found!r}")
     wrong += [f"error: {text}" for level, text in verdict.logged if level == "error"]
     return Outcome(case, wrong, verdict.said)
+
+
+def wrong_words(case: Case, refusal: str | None, said: str) -> list[str]:
+    """Return what does not hold of `refused` and `says`; `refusal` is None for what is not refused."""
+    wrong = []
+    value = case.expect.get(REFUSED, False)
+    fine = (refusal is not None) is value if isinstance(value, bool) else str(value) in (refusal or "")
+    if not fine:
+        wrong.append(f"refused: expected {value!r}, {'not refused' if refusal is None else 'refused: ' + refusal}")
+    if str(case.expect.get(SAYS, "")) not in said:
+        wrong.append(f"says: expected {case.expect[SAYS]!r}, said {said!r}")
+    return wrong

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slurmsim.commands.submit.options.chosen_options import Chosen
     from slurmsim.commands.text.cluster_facts import Cluster
     from slurmsim.commands.text.messages import Messages
-    from slurmsim.lua.cli_filter import CliFilter
+    from slurmsim.lua.cli_filter import CliFilter, Options
 
 _PLUGIN = "cli_filter/lua"
 _ENDS = {"22.05": "", "24.11": "failed to initialize cli_filter plugin"}
@@ -29,7 +29,10 @@ _TERMINATED = "cli_filter plugin terminated with error"
 def site_filter(io: Io, cluster: Cluster, say: Messages, failure: int) -> SiteFilter | None:
     """Return the cluster's filter; None where it has none. Raises Stop where it cannot be loaded."""
     path = cluster.cli_filter
-    return None if path is None else SiteFilter(path, io, cluster, say, failure)
+    if path is None:
+        return None
+    io.site_filter = found = SiteFilter(path, io, cluster, say, failure)
+    return found
 
 
 class SiteFilter:
@@ -38,6 +41,7 @@ class SiteFilter:
     def __init__(self, path: str, io: Io, cluster: Cluster, say: Messages, failure: int) -> None:
         self._io, self._say, self._failure, self._release = io, say, failure, cluster.release
         self._script = self._loaded(path, cluster)
+        self.judged: list[Options] = []  # options of each component that it let pass, as they are now
 
     def _loaded(self, path: str, cluster: Cluster) -> CliFilter:
         if sys.flags.no_site:  # commands start without installed packages, of which Lua is one
@@ -73,7 +77,9 @@ class SiteFilter:
         """Let the script judge and change the options of a component. Raises Stop."""
         if self._say.command == "salloc" and not row(_TELLS_COMMAND, self._release):
             argv = []
-        self._heed(self._script.pre_submit(_Options(chosen, argv, self._say), offset))
+        options = _Options(chosen, argv, self._say)
+        self._heed(self._script.pre_submit(options, offset))
+        self.judged.append(options)
 
     def post_submit(self, n_components: int, job_id: int) -> None:
         """Tell the script of the job, once for each component."""
