@@ -291,6 +291,8 @@ class Controller:
             self._recalculate_and_plan(now)
         if not state.event_driven:
             self.main.run_if_due(now)
+            if self.node_states.registering:
+                self.node_states.registered(now)
         elif state.reserved.all:
             self._reserved_jobs.serve()
         self.recalculation.run_if_due(now)

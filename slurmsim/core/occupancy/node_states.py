@@ -46,6 +46,9 @@ class NodeStates:
         self.down: Bitmap = state.unusable
         self.silent: Bitmap = 0
         self.mute: Bitmap = 0  # nodes that are said not to answer: they take no jobs until they are asked the next time
+        # nodes that came back and are to register first; the moment from which their slurmd has
+        self.registering: Bitmap = 0
+        self.registered_at = 0
         # when nodes were asked last out of turn; rounds of pings are counted from there
         self.pinged = state.start_time + 1
         self.ping_s = int(state.spec.options.get("SlurmdTimeout", 300)) // 3 or PING_S
@@ -76,7 +79,7 @@ class NodeStates:
 
     def refresh(self) -> None:
         """Work out anew which nodes can take jobs."""
-        self.state.unusable = self.down | self.drained | self.failing | self.booting | self.mute
+        self.state.unusable = self.down | self.drained | self.failing | self.booting | self.mute | self.registering
         self.state.unusable |= self.state.power.going | self.state.power.asked & self.state.table.idle
         self._reservations.set_up()
 
@@ -155,13 +158,18 @@ class NodeStates:
 
     def _undrain(self, fact: NodesUndrain) -> None:
         self.ask()
-        self.drained &= ~self.state.nodes_named(fact.nodes)
+        mask = self.state.nodes_named(fact.nodes)
+        if fact.registers:
+            self._require_registration(mask)
+        self.drained &= ~mask
         self._back(fact.nodes)
 
     def _resume(self, fact: NodesResume) -> None:
         mask = self.state.nodes_named(fact.nodes)
-        if mask & (self.down | self.drained):
+        if back := mask & (self.down | self.drained):
             self.ask()
+            if fact.registers:
+                self._require_registration(back)
         self.down &= ~mask
         self.silent &= ~mask
         self.drained &= ~mask
@@ -169,6 +177,27 @@ class NodeStates:
         self.to_reboot &= ~mask
         self.asap &= ~mask
         self._back(fact.nodes)
+
+    def _require_registration(self, mask: Bitmap) -> None:
+        """Keep jobs off the nodes of `mask` until they have registered (_require_node_reg).
+
+        The loop's next round asks them, makes its pass, and hears of them; that asks for the pass that may use them.
+        A policy that follows events has them at once.
+        """
+        if not self.state.event_driven:
+            self.registering |= mask
+            self.registered_at = self.state.now + 1
+            self.state.timers.set(self.registered_at, self._no_more)
+
+    def _no_more(self) -> None:
+        """Only wake the controller: `registered` follows the pass."""
+
+    def registered(self, now: int) -> None:
+        """Give jobs the nodes that were asked to register in a second before `now`."""
+        if now >= self.registered_at:
+            self.registering = 0
+            self.refresh()
+            self.state.look_again()
 
     def register(self, fact: NodesRegister) -> None:
         """Take note that nodes answer again: ReturnToService decides which DOWN nodes come back."""

@@ -82,12 +82,16 @@ class NodesFail(OfNodes):
 
 @dataclass(slots=True)
 class NodesResume(OfNodes):
-    """Nodes are usable again (clears DOWN, DRAIN and FAIL)."""
+    """Nodes are usable again (clears DOWN, DRAIN and FAIL). `registers`: once their slurmd has told about them."""
+
+    registers: bool = False
 
 
 @dataclass(slots=True)
 class NodesUndrain(OfNodes):
-    """State=UNDRAIN: clears DRAIN alone."""
+    """State=UNDRAIN: clears DRAIN alone. `registers` as in `NodesResume`."""
+
+    registers: bool = False
 
 
 @dataclass(slots=True)

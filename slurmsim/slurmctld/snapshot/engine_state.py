@@ -123,7 +123,11 @@ def _core(engine: Engine) -> Iterator[tuple[str, object, str]]:
     yield "owners", c.state.exclusive_users, "_jobs _unshared _units"
     yield "switch waits", c.switch_wait, "_waiting"
     yield "suspension", c.suspension, "_unchecked"
-    yield "node states", c.node_states, "down silent mute pinged drained failing booting to_reboot asap"
+    yield (
+        "node states",
+        c.node_states,
+        ("down silent mute registering registered_at pinged drained failing booting to_reboot asap"),
+    )
     yield "requeues", c.requeues, "_failed_launches"
     yield "power", c.power, (
         "since suspend_time _suspended _resumed _last_scan _to_boot _booting_for _scan_at"

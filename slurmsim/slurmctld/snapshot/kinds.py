@@ -59,7 +59,7 @@ from slurmsim.slurmctld.base.resource import Resource
 from slurmsim.slurmctld.base.step import Step
 from slurmsim.slurmctld.snapshot.graph import Kind
 
-SCHEMA = 23  # of kinds and parts together
+SCHEMA = 24  # of kinds and parts together
 
 
 def _none() -> None:

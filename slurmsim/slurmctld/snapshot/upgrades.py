@@ -28,6 +28,7 @@ refers to other records is made when all of them are there.
 | 20 | before 0.7.0 | which cores and devices jobs have, where it matters |
 | 21 | before 0.7.0 | what jobs prefer |
 | 22 | before 0.7.0 | cores that jobs keep from themselves |
+| 23 | before 0.7.0 | nodes that are to register |
 """
 
 from __future__ import annotations
@@ -84,6 +85,7 @@ _ADDED: dict[int, dict[str, dict[str, Any]]] = {
     20: {"allocation": {"held": None}},
     21: {"shape": {"lead": 0, "preferred": None}},
     22: {"shape": {"own_cpus": None}},
+    23: {},
 }
 """By the schema that lacks them: columns of kinds of records, with the value all records have, as it is written."""
 _RENAMED: dict[str, dict[str, str]] = {

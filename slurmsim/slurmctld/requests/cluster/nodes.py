@@ -214,8 +214,7 @@ class _Nodes:
             case "FAIL":
                 return [NodesFail(only, reason)]
             case "UNDRAIN":
-                self._require_registration(name)
-                return [NodesUndrain(only)]
+                return [NodesUndrain(only, self._require_registration(name))]
             case "NO_RESPOND":
                 return [NodesMute(only)]
             case _ if state in _POWER and self.cluster.controller.power is not None:
@@ -253,9 +252,7 @@ class _Nodes:
                 self.cluster.node_texts[i]["future"] = None
                 return [NodesResume(only), NodesMute(only)]
             case "RESUME" if down or drained or failing or waits or self.cluster.controller.state.power.going & bit:
-                if down or drained:
-                    self._require_registration(name)
-                return [NodesResume(only)]
+                return [NodesResume(only, (down or drained) and self._require_registration(name))]
             case "IDLE" if self._is_switched_on(bit):
                 return self.cluster.power_programs.registered(only)
             case "IDLE" if not future and (down or table.idle & bit):
@@ -275,12 +272,13 @@ class _Nodes:
         power = self.cluster.controller.power
         return power is not None and bool(power.nodes.coming & bit) and self.cluster.power_programs.runs("resume")
 
-    def _require_registration(self, name: str) -> None:
-        """For the rest of the present second nothing is known of the node's slurmd."""
+    def _require_registration(self, name: str) -> bool:
+        """Note that for the rest of the second nothing is known of the node's slurmd. Return False if it has none."""
         i = self.cluster.controller.state.table.index[name]
         if self.cluster.controller.state.table.specs[i].state == "EXTERNAL":
-            return  # it has no slurmd
+            return False
         self.cluster.node_texts.setdefault(i, {})["registers"] = self.cluster.now
+        return True
 
     def reboot(self, arguments: Arguments, person: Person) -> Arguments:
         """Carry out ``scontrol reboot``."""
