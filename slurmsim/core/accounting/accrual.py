@@ -47,9 +47,11 @@ class Accrual(Observer):
                 self._counts[key] += 1
 
     def eligible(self, job: Job, now: int) -> None:
-        """Take note that `job` may start from now on."""
-        if job.accrue_time is None and not self._begin(job, now):
-            self._waiting[job.id] = job
+        """Take note that `job` may start from now on. A task accrues since its array's first that could."""
+        if job.id in self._counted or self._begin(job, now if job.accrue_time is None else job.accrue_time):
+            return
+        job.accrue_time = None
+        self._waiting[job.id] = job
 
     def held(self, job: Job) -> None:
         """Take note that `job` may not start any more: its age is gone."""
@@ -84,13 +86,13 @@ class Accrual(Observer):
                 del self._waiting[job.id]
                 self._granted(job)
 
-    def _begin(self, job: Job, now: int) -> bool:
+    def _begin(self, job: Job, since: int) -> bool:
         for limit, key in _limits(job):
             if limit is not None:
                 if self._counts[key] >= limit:
                     return False
                 break  # the first that is set hides the others
-        job.accrue_time = now
+        job.accrue_time = since
         self._counted.add(job.id)
         for key in _keys(job):
             self._counts[key] += 1

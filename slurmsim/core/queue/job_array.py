@@ -75,6 +75,25 @@ class JobArrays:
         tasks = map(self.state.jobs.get, self.by_id[job.array_key].tasks.values())
         return [task for task in tasks if task is not None and task.rank >= UNSPLIT and task.state == JobState.PENDING]
 
+    def accrues_since(self, job: Job) -> int | None:
+        """Return since when the record of which `job` is a task accrues age: as those that wait, else as one that may.
+
+        None if that is not known, or if `job` has a record of its own.
+        """
+        array, jobs = self.by_id[job.array_key], self.state.jobs
+        if job.rank < UNSPLIT:
+            return None
+        others = [jobs[job_id] for _, job_id in array.waiting[:1] if job_id != job.id]
+        others = [one for one in others if one.rank >= UNSPLIT] or [jobs[i] for i in array.active if i in jobs]
+        return min((one.accrue_time for one in others if one.accrue_time is not None), default=None)
+
+    def accrue_with(self, job: Job) -> None:
+        """Let the tasks that wait for places accrue age since `job` does, the first of their record to be eligible."""
+        for _, job_id in self.by_id[job.array_key].waiting:
+            waits = self.state.jobs[job_id]
+            if waits.accrue_time is not None and waits.rank >= UNSPLIT:
+                waits.accrue_time = job.accrue_time
+
     # -- the throttle -----------------------------------------------------------------------------------------------
 
     def has_room(self, job: Job) -> bool:
@@ -125,6 +144,8 @@ class JobArrays:
         at, waits = array.place(job)
         if not waits:  # a release may find it waiting already
             array.waiting.insert(at, (job.rank, job.id))
+        if job.accrue_time is None:
+            job.accrue_time = self.accrues_since(job)
         self.state.set_reason(job, Reason.ARRAY_TASK_LIMIT)
 
     def leave(self, job: Job) -> None:

@@ -13,7 +13,7 @@ from slurmsim.core.state.triggers import number
 from slurmsim.states import Reason
 
 if TYPE_CHECKING:
-    pass
+    from slurmsim.core.records.job import Job
 
 
 class MainScheduler:
@@ -118,10 +118,17 @@ class MainScheduler:
     def _independent_now(self) -> None:
         """Clear the reason of jobs that no longer wait for a time or a job, as the queue is built (job_independent)."""
         state = self.state
+        throttled: dict[int, Job] = {}
         for job in list(state.queue.unasked.values()):
             if job.reason in (Reason.BEGIN_TIME, Reason.DEPENDENCY):
                 state.set_reason(job, Reason.NONE)
             elif job.never_asked and state.now - job.submit_time <= self.delay:
                 job.eligible_time = state.now
+                if job.accrue_time is not None:
+                    job.accrue_time = state.now
+                if job.array_limit:
+                    throttled[job.array_key] = job
                 state.queue.edited(job)
+        for job in throttled.values():
+            self.walk.arrays.accrue_with(job)
         state.queue.unasked.clear()

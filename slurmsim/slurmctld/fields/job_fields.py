@@ -164,7 +164,7 @@ def _accrue(r: Row, cluster: LiveCluster) -> int:
     if first_pass and (by_backfill or isinstance(cluster.controller.priority, Basic)):
         return 0  # of an array the pass that starts it finds it eligible, too late to note it
     if cluster.controller.accounting.accrual is not None:
-        return r.core.accrue_time or _last_of_its_array(r)
+        return r.core.accrue_time or 0
     return (
         r.core.accrue_time or r.core.eligible_time or (r.core.begin or 0 if r.core.restarts else 0)
     )  # a requeued job's is to come
@@ -173,7 +173,7 @@ def _accrue(r: Row, cluster: LiveCluster) -> int:
 def _last_of_its_array(row: Row) -> int:
     """When the last task of an array that has as many as may run began; 0 for other rows.
 
-    No pass looks at the array's record until one of them is over, and it accrues age since then.
+    No pass looks at the array's record until one of them is over.
     """
     array = row.job.array
     if not row.tasks or array is None or row.core.reason != Reason.ARRAY_TASK_LIMIT:
