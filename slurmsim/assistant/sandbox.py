@@ -17,6 +17,7 @@ from typing import Any
 from slurmsim.commands import MODULES
 from slurmsim.commands.io import Io
 from slurmsim.errors import ConfigError
+from slurmsim.json_text import loads
 from slurmsim.slurmctld.base.people import Person
 from slurmsim.slurmctld.engine.engine import Engine
 from slurmsim.slurmctld.history.header import new_header
@@ -159,5 +160,5 @@ class _Client:
         self._copy, self._person = copy, person
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        sent = json.loads(json.dumps(arguments))  # what comes over a wire shares nothing
+        sent = loads(json.dumps(arguments))  # what comes over a wire shares nothing
         return self._copy.engine.execute(self._copy.now, name, sent, self._person)

@@ -77,6 +77,8 @@ ALLOWED: dict[str, dict[str, str]] = {
     "slurmsim/replaying/repeat.py": {"subprocess": OWN_CHILD},
     "slurmsim/rest/commands.py": {"import_module": CONSTANT},
     "slurmsim/live/gallery.py": {"import_module": "a command of Slurm, from the table of those there are"},
+    "slurmsim/assistant/sandbox.py": {"import_module": "a command of Slurm, from the table of those there are"},
+    "slurmsim/upgrade/dry_calls.py": {"import_module": "a command of Slurm, from the table of those there are"},
     "slurmsim/yaml_text.py": {"yaml": "bodies of requests and topology.yaml, read as plain data only"},
     "slurmsim/sessions/clock_programs.py": {"execvp": "commands of a job's own script", "execvpe": "the same"},
     "slurmsim/sessions/player.py": {"subprocess": "waits for what a replay started"},
