@@ -25,7 +25,8 @@ PartitionName=all Nodes=ALL Default=YES
 """
 PROGRAM = """\
 #!/bin/bash
-env > {folder}/told.$SLURM_SCRIPT_CONTEXT.$SLURM_JOB_ID.$SLURM_JOB_RESTART_COUNT
+told={folder}/told.$SLURM_SCRIPT_CONTEXT.$SLURM_JOB_ID.$SLURM_JOB_RESTART_COUNT
+env > $told.part && mv $told.part $told
 while [ -e {folder}/wait.$SLURM_SCRIPT_CONTEXT ]; do sleep 0.05; done
 [ -e {folder}/fail.$SLURM_SCRIPT_CONTEXT ] && exit 3
 exit 0
